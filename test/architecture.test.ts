@@ -1,12 +1,15 @@
 import { expect, test } from "vitest";
 import { type Import, importsOf, readSources } from "./support/imports.ts";
 
-/** The import rules that ARCHITECTURE.md draws: which module may import which. A module is a folder of `src/` or `web/src/`. */
+/**
+ * The import rules of ARCHITECTURE.md: which module may import which other module. A module is a folder of `src/` or
+ * `web/src/`.
+ */
 
-/** Modules that all of `src/` may import. They import only each other. */
+/** Every file of `src/` may import these modules. These modules import only each other. */
 const basics = ["errors", "log", "metrics", "request", "text", "thread", "tracing"];
 
-/** The other modules that each module may import. All may import `basics`. No module may import `wiring` and `cli`. */
+/** Maps a module to the modules that it may import. Every module may also import `basics`. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   ...Object.fromEntries(basics.map((module) => [module, []])),
   chess: [],
@@ -23,7 +26,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   "protocols/mcp": ["calls", "http", "access"],
 };
 
-/** The modules and single files that views of the page are made of, and what each may import besides itself. */
+/** Maps a module or a single file of the page to its allowed imports. A module may always import its own files. */
 const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   view: [],
   "pasted-text": ["game"],
@@ -41,11 +44,11 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   moves: ["board", "game", "page", "parts"],
   call: ["client", "page", "parts", "problem"],
 };
-/** They import all of the above, and not each other. */
+/** The views may import every module of `pageMayImport`, but not each other. */
 const views = ["analysis", "review"];
 const pageTop = ["app", "main"];
 
-/** The page may import these of the service: the rules of chess, the reader of games, and plain JSON as a form of messages. */
+/** Files of the service that the page may import: the rules of chess, the PGN reader, the errors, and the JSON codec. */
 const sharedWithPage = /^src\/(chess|game|errors|calls\/plain|protocols\/json)\//;
 
 const sources = readSources(["src"]);
@@ -58,7 +61,6 @@ interface FoundImport extends Import {
   readonly path: string;
 }
 
-/** The imports of some files that break a rule, as messages. */
 function breaches(from: RegExp, isAllowed: (found: FoundImport) => boolean): readonly string[] {
   const looked = imports.filter(({ path }) => from.test(path));
   expect(looked).not.toEqual([]);
@@ -100,7 +102,7 @@ test("the table of settings imports nothing that is configured by it", () => {
 });
 
 test("only calls/convert and the command line import generated messages", () => {
-  // A service is registered by its descriptor.
+  // The service descriptors are needed to register services.
   const isDescriptor = (names: string) => /^\{\s*\w+Service\s*\}$/.test(names);
   expect(
     breaches(
@@ -158,7 +160,7 @@ test("only the command line and config.ts read process.env", () => {
   expect(reading.map(({ path }) => path)).toEqual([]);
 });
 
-/** The module of a file, or the name of a file that stands beside the modules. Each protocol is a module. */
+/** Returns the module of a file, or the file name if no folder contains the file. Each protocol is a module. */
 function moduleOf(path: string): string {
   const [module = "", inner = ""] = path
     .replace(/^(web\/)?src\//, "")

@@ -7,15 +7,15 @@ import { useTemporaryFolder } from "./support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
-/** The built-in modules of Node that `kibitz` has loaded by its end. */
+/** Returns the built-in Node modules that `kibitz --version` loads. */
 function builtInsOfStart(): string {
-  const tell = `
+  const printModules = `
     import { writeSync } from "node:fs";
     process.on("exit", () => writeSync(3, process.moduleLoadList.join("\\n")));
   `;
   const { output } = spawnSync(
     process.execPath,
-    ["--import", `data:text/javascript,${encodeURIComponent(tell)}`, "bin/kibitz.js", "--version"],
+    ["--import", `data:text/javascript,${encodeURIComponent(printModules)}`, "bin/kibitz.js", "--version"],
     {
       cwd: new URL("..", import.meta.url),
       encoding: "utf8",

@@ -1,36 +1,31 @@
 import { describe, expect, test } from "vitest";
 import type { IssueTerms, KeyRecord, KeyStore, UsageStore } from "../../src/storage/ports.ts";
 
-/** Returns a key record with the given fields and defaults for the others. */
-export function keyRecord(told: Partial<KeyRecord> & { readonly id: string }): KeyRecord {
+export function keyRecord(fields: Partial<KeyRecord> & { readonly id: string }): KeyRecord {
   return {
-    hash: `hash of ${told.id}`,
+    hash: `hash of ${fields.id}`,
     name: undefined,
     plan: "free",
     createdAt: 1_700_000_000_000,
     issuedTo: undefined,
     lastUsedAt: undefined,
     revokedAt: undefined,
-    ...told,
+    ...fields,
   };
 }
 
 /** Returns issue terms that allow everything, except for the given fields. */
-export function issueTerms(told: Partial<IssueTerms> = {}): IssueTerms {
+export function issueTerms(fields: Partial<IssueTerms> = {}): IssueTerms {
   return {
     quota: { max: 1000, windowMs: 100 },
     network: undefined,
     keptMax: 1000,
     ended: { revokedBefore: 0, unusedSince: 0 },
     idempotencyKey: undefined,
-    ...told,
+    ...fields,
   };
 }
 
-/**
- * Defines the contract tests of every key store.
- * @param create returns an empty store
- */
 export function testKeyStore(name: string, create: () => KeyStore): void {
   describe(`the keys in ${name}`, () => {
     test(`keys in ${name} are found again by hash and by id, as they were given`, async () => {
@@ -206,8 +201,8 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
 
     describe("if 2 of callers may be kept", () => {
       const terms = issueTerms({ keptMax: 2, ended: { revokedBefore: 500, unusedSince: 300 } });
-      const of = (id: string, told: Partial<KeyRecord> = {}) =>
-        keyRecord({ id, createdAt: 1000, issuedTo: id, ...told });
+      const of = (id: string, fields: Partial<KeyRecord> = {}) =>
+        keyRecord({ id, createdAt: 1000, issuedTo: id, ...fields });
 
       test(`keys in ${name} are not issued to callers beyond their number in all, and the operator's do not count`, async () => {
         const store = create();
@@ -236,8 +231,8 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
 
     describe("that are wished for again by the same name", () => {
       const terms = issueTerms({ quota: { max: 1, windowMs: 100 }, keptMax: 1, idempotencyKey: "wish" });
-      const at = (createdAt: number, hash: string, told: Partial<KeyRecord> = {}) =>
-        keyRecord({ id: `${createdAt}`, createdAt, hash, issuedTo: "a", ...told });
+      const at = (createdAt: number, hash: string, fields: Partial<KeyRecord> = {}) =>
+        keyRecord({ id: `${createdAt}`, createdAt, hash, issuedTo: "a", ...fields });
 
       test(`keys in ${name} that are requested again by the same idempotency key are the same key with another secret`, async () => {
         const store = create();
@@ -322,10 +317,6 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
   });
 }
 
-/**
- * Defines the contract tests of every store of engine time.
- * @param create returns an empty store
- */
 export function testUsageStore(name: string, create: () => UsageStore): void {
   const spent = (rate: string, subject: string, engineMs: number, resetsAt: number) => ({
     rate,

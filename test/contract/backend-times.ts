@@ -11,7 +11,7 @@ import { middleGame } from "./determinism.ts";
 const forever = new AbortController().signal;
 const tries = 20;
 
-/** Defines the contract tests of every backend's promises about time, with a warm engine. For timed tests. */
+/** Defines timed tests that every backend must pass. The engine has already run a search when the tests begin. */
 export function testBackendTimes(
   name: string,
   backend: EngineBackend,
@@ -26,8 +26,8 @@ export function testBackendTimes(
       await session.search(jobOf({ fen: middleGame, depth: 8 }), forever);
     });
     /**
-     * Returns the threads whose waits are subtracted: this process and the engine's. A native engine reads commands in its first
-     * thread and searches in its second.
+     * Returns the threads that a search needs: this process and the threads of the engine. A native engine reads commands in
+     * its first thread and searches in its second.
      */
     const threadsOnTheWay = () => {
       const [pid = 0] = enginesRunning();
@@ -41,7 +41,7 @@ export function testBackendTimes(
       const { medianMs, worstMs } = await timesOf(tries, async () => {
         const job = jobOf({ fen: middleGame, depth: 245, movetimeMs });
         const answer = session.search(job, forever);
-        // Before the limit, a neighbour that takes the core makes nothing late.
+        // Measure from the limit on. A busy core delays nothing before the limit.
         const sinceLimit = sleep(movetimeMs).then(() => startStopwatch(...threadsOnTheWay()));
         expect(await answer).toMatchObject({ endedBy: "time" });
         return (await sinceLimit)();

@@ -18,24 +18,24 @@ import { chess960, middleGame, repeatable, testDeterminism, withoutClock } from 
 
 export interface BackendUnderTest {
   readonly pickBuild: (builds: readonly EngineBuild[]) => EngineBuild | undefined;
-  /** A depth in plies that takes the engine some tens of milliseconds. */
+  /** The plies of a search that takes some tens of milliseconds. */
   readonly depth: number;
 }
 
 const forever = new AbortController().signal;
-// On a machine that runs several test suites at a time, an engine that is well must not be taken for one that is not.
+// Long timeouts: on a busy machine, a healthy engine may respond late.
 const patient: WatchTimes = { ...defaultWatchTimes, unresponsiveMs: 20_000, stopMs: 10_000, lateMs: 10_000 };
 
 const standardPositions = [
   startFen,
   middleGame,
-  // Castling both ways, en passant, promotion with capture.
+  // White can castle to both sides.
   "r3k2r/p1ppqpb1/bn2pnp1/3PN3/1p2P3/2N2Q1p/PPPBBPPP/R3K2R w KQkq - 0 1",
   "rnbqkbnr/ppp1pppp/8/8/3pP3/8/PPPP1PPP/RNBQKBNR b KQkq e3 0 3",
   "1n2k3/P6p/8/8/8/8/7p/4K3 w - - 0 1",
 ];
 
-/** Defines the contract tests of every backend, except those of its promises about time, which are in `backend-times.ts`. */
+/** Defines the tests that every backend must pass. Tests of response times are in `backend-times.ts`. */
 export function testBackend(
   name: string,
   createBackend: (times: WatchTimes) => EngineBackend,
@@ -56,8 +56,8 @@ export function testBackend(
       expect(enginesRunning(), "engines left behind").toEqual([]);
     });
 
-    const search = (told: Parameters<typeof jobOf>[0] = {}, on = session) =>
-      on.search(jobOf({ depth, ...told }), forever);
+    const search = (changes: Parameters<typeof jobOf>[0] = {}, on = session) =>
+      on.search(jobOf({ depth, ...changes }), forever);
     const firstValue = async (fen: string) => (await search({ fen })).snapshot.lines[0]?.score.value;
 
     test(`${name} finds its build, with its id, path and digest`, async () => {
@@ -141,7 +141,7 @@ export function testBackend(
       const done = await search({ fen: middleGame, depth: 245, movetimeMs });
       expect(done).toMatchObject({ endedBy: "time", snapshot: { complete: true } });
       expect(done.snapshot.depth).toBeLessThan(245);
-      // An engine that ended much sooner would not have searched.
+      // A search that ends much earlier has not used its time.
       expect(performance.now() - startedAt).toBeGreaterThan(movetimeMs / 2);
     });
 
@@ -150,7 +150,7 @@ export function testBackend(
       const { endedBy, snapshot } = await search({ fen: middleGame, depth: undefined, nodes, multipv: 2 });
       expect({ endedBy, complete: snapshot.complete }).toEqual({ endedBy: "nodes", complete: true });
       expect(snapshot.counters.nodes).toBeGreaterThanOrEqual(nodes);
-      // A look at the count every thousandth of them, and what is visited between two looks.
+      // An engine compares its node count with the limit only after every thousandth node.
       expect(snapshot.counters.nodes).toBeLessThan(1.1 * nodes);
       expect(snapshot.lines).toMatchObject([
         { depth: snapshot.depth, score: { bound: "exact" } },
@@ -225,18 +225,18 @@ export function testBackend(
     testDeterminism(name, () => ({ backend, build, session }), depth);
 
     test(`${name} answers the same with and without a subscriber, and reports its states while it searches`, async () => {
-      for (const told of [{ depth }, { depth, multipv: 3 }, { depth: 245, movetimeMs: 300 }]) {
-        const done = await session.search(jobOf({ fen: middleGame, ...told }), forever);
-        expect(done.snapshot).toMatchObject({ complete: true, lines: { length: told.multipv ?? 1 } });
-        if (told.depth === depth) {
-          const events = await eventsOf(session, jobOf({ fen: middleGame, ...told }), forever);
+      for (const changes of [{ depth }, { depth, multipv: 3 }, { depth: 245, movetimeMs: 300 }]) {
+        const done = await session.search(jobOf({ fen: middleGame, ...changes }), forever);
+        expect(done.snapshot).toMatchObject({ complete: true, lines: { length: changes.multipv ?? 1 } });
+        if (changes.depth === depth) {
+          const events = await eventsOf(session, jobOf({ fen: middleGame, ...changes }), forever);
           expect(withoutClock(done)).toEqual(withoutClock(events.at(-1) as SearchDone));
         }
       }
       const caller = new AbortController();
       const states: SearchProgress[] = [];
-      const tell = (progress: SearchProgress) => states.push(progress);
-      const long = session.search(jobOf({ depth: 245 }), caller.signal, tell);
+      const recordState = (progress: SearchProgress) => states.push(progress);
+      const long = session.search(jobOf({ depth: 245 }), caller.signal, recordState);
       await expect.poll(() => states.length, { timeout: patienceMs }).toBeGreaterThan(2);
       caller.abort(new Error("left"));
       await expect(long).rejects.toThrow("left");
@@ -287,7 +287,6 @@ export function testBackend(
   });
 }
 
-/** Returns a number that is greater for a better score. */
 function comparable(value: ScoreValue | undefined): number {
   if (value === undefined) {
     return expect.fail("no score");
@@ -295,7 +294,7 @@ function comparable(value: ScoreValue | undefined): number {
   return value.kind === "cp" ? value.cp : Math.sign(value.mate) * 100_000 - value.mate;
 }
 
-/** Plays moves with chess.js, which shares no code with the service and throws if a move is illegal. */
+/** Throws if a move is illegal. Uses chess.js, which shares no code with the service. */
 function replay(fen: string, moves: readonly string[]): void {
   const chess = new Chess(fen);
   expect(moves.length).toBeGreaterThan(0);

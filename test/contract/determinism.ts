@@ -11,7 +11,7 @@ import { jobOf } from "../engine/job-of.ts";
 
 export const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
-/** A Chess960 position with Black to move after White has castled. */
+/** A Chess960 position after White has castled. Black moves. */
 export const chess960 = {
   fen: "rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w EAea - 0 1",
   moves: ["b1e1"],
@@ -20,7 +20,6 @@ export const chess960 = {
 
 const forever = new AbortController().signal;
 
-/** An engine that a started backend provides. */
 interface Started {
   readonly backend: EngineBackend;
   readonly build: EngineBuild;
@@ -28,13 +27,12 @@ interface Started {
 }
 
 /**
- * Defines the contract tests of determinism, the part of the backends' contract that callers rely on most: the same search gives
- * the same result.
- * @param depth the number of plies that takes the engine some tens of milliseconds
+ * Defines tests that the same search gives the same result.
+ * @param depth the plies of a search that takes some tens of milliseconds
  */
 export function testDeterminism(name: string, started: () => Started, depth: number): void {
-  const searchFor = (told: Parameters<typeof jobOf>[0]) =>
-    started().session.search(jobOf({ depth, ...told }), forever);
+  const searchFor = (changes: Parameters<typeof jobOf>[0]) =>
+    started().session.search(jobOf({ depth, ...changes }), forever);
 
   test(`${name} gives the same answer again after other searches, and on another engine`, async () => {
     const { backend, build, session } = started();
@@ -105,7 +103,6 @@ export function testDeterminism(name: string, started: () => Started, depth: num
   });
 }
 
-/** Returns the parts of a search result that do not depend on the clock. */
 export async function repeatable(session: EngineSession, job: SearchJob): Promise<unknown> {
   return withoutClock(await session.search(job, forever));
 }

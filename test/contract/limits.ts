@@ -24,14 +24,16 @@ export const keyed = (plan: Plan, id: string, address: string): Account => ({
   key: { id } as KeyRecord,
 });
 
-/** Returns the limits of one process, with the engine time that an earlier process has stored. */
+/**
+ * Returns the limits of one process.
+ * @param usage the stored engine time of an earlier process
+ */
 export async function memoryLimits(usage?: UsageStore): Promise<Limits> {
   const store = createMemoryLimitStore(usage);
   await store.restore();
   return createLimits(store);
 }
 
-/** Admits a request, ends the request after the given engine time, and returns the decision. */
 export async function run(
   limits: Limits,
   account: Account,
@@ -58,10 +60,6 @@ export const minute: RatePolicy = { name: "minute", quota: 2, windowS: 60, unit:
 export const hour: RatePolicy = { name: "hour", quota: 3, windowS: 3600, unit: "request" };
 export const engine: RatePolicy = { name: "engine", quota: 1000, windowS: 86_400, unit: "engine_ms" };
 
-/**
- * Defines the contract tests of limits, for every store and any number of nodes.
- * @param create returns unused limits
- */
 export function testLimits(name: string, create: () => Promise<Limits>): void {
   const limitsOf = create;
   describe(`limits counted in ${name}: requests`, () => {
@@ -217,10 +215,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
   });
 }
 
-/**
- * Defines the contract tests of rate limit windows over real time. A test with a simulated clock proves the same to the
- * millisecond.
- */
+/** Defines tests that wait for real rate limit windows. Other tests check the same rules with a simulated clock. */
 export function testWindows(name: string, create: () => Promise<Limits>): void {
   const windowS = 2;
   const plan = planWith([{ ...minute, windowS }]);

@@ -1,7 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AnswerCache, SharedAnswers } from "../../src/storage/ports.ts";
 
-/** A made-up value to cache. */
 export interface TestValue {
   readonly text: string;
   readonly numbers: readonly number[];
@@ -10,8 +9,8 @@ export interface TestValue {
 const madeUp = (text: string): TestValue => ({ text, numbers: [1, 2.5, -3] });
 
 /**
- * Defines the contract tests of every cache.
- * @param create returns an empty cache with room for 100 values
+ * Defines the tests that every cache must pass.
+ * @param create returns an empty cache that can hold 100 values
  */
 export function testCache(
   name: string,

@@ -63,7 +63,7 @@ function deadPathsIn({ path, text }: { readonly path: string; readonly text: str
   );
   const isThere = (name: string) =>
     [...places, dirname(path)].some((place) => globSync(posix.join(place, name), { cwd: root }).length > 0);
-  // Modules are named without their ending, too.
+  // Documents may also name a module without its file extension.
   return paths.filter((name) => ![name, `${name}.ts`, `${name}.test.ts`].some(isThere));
 }
 

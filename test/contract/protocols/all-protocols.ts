@@ -11,7 +11,7 @@ import {
 import { grpcJs } from "./clients/grpc-js.ts";
 import type { ProtocolKind } from "./protocol.ts";
 
-/** The protocols that call RPCs. Their results are compared with those of plain JSON. */
+/** The RPC protocols. Tests compare their responses with the responses of plain JSON. */
 export const rpcProtocols: readonly ProtocolKind[] = [
   connectJson,
   connectJsonHttp2,

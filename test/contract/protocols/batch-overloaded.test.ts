@@ -4,7 +4,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
-// One search at a time, and nobody may wait for longer than a moment.
+// The server runs one search at a time. Other requests may wait only for a moment.
 const app = useApp(
   { KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "50" },
   { engines: createEnginesInProcess() },
@@ -15,7 +15,7 @@ const evaluate = (depth: number, multipv: number) =>
 
 test("a batch waits where single requests are refused, and all its items are answered", async () => {
   const holding = evaluate(30, 1);
-  // Refused is what would wait for long, as soon as the only engine is taken.
+  // While the engine is busy, the server rejects requests that would wait too long.
   await expect.poll(async () => (await evaluate(30, 2)).body.code).toBe("overloaded");
 
   const requests = [1, 2, 3].map((multipv) => ({ fen: startFen, depth: 9, multipv }));

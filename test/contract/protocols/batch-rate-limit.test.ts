@@ -15,7 +15,7 @@ const good = (count: number) =>
 const json = { "Content-Type": "application/json" };
 let callers = 0;
 
-/** Creates a caller with a key whose plan allows 240 requests a minute. */
+/** Creates a caller whose plan allows 240 requests a minute. */
 async function newCaller() {
   const headers = { ...json, "X-Forwarded-For": `198.51.100.${++callers}` };
   const { key } = (await post(`${app.url}/v1/keys`, {}, headers)).body;

@@ -26,7 +26,7 @@ interface Item {
   readonly problem?: Plain;
 }
 
-/** A batch of five requests: valid, a number out of range, an invalid position, an unknown engine, valid. */
+/** A batch of five requests. The second, third and fourth request are invalid. */
 const mixed = [
   { fen: startFen, depth: 4 },
   { fen: startFen, depth: 99 },
@@ -173,7 +173,7 @@ describe("a batch over RPC may have 256 KiB", () => {
   const binary = (batch: EvaluateBatchRequest) => toBinary(EvaluateBatchRequestSchema, batch).length;
   const asJson = (batch: EvaluateBatchRequest) => toJsonString(EvaluateBatchRequestSchema, batch).length;
 
-  /** Returns a batch of the given size in bytes. Each request is invalid, so that no engine is needed. */
+  /** Returns a batch of the given size in bytes. Every request is invalid, because the tests need no engine. */
   function batchOf(bytes: number, sizeOf: (batch: EvaluateBatchRequest) => number): Plain {
     const requests = Array.from({ length: 9 }, () => ({ fen: "x".repeat(29_000) }));
     const missing = bytes - sizeOf(create(EvaluateBatchRequestSchema, { requests }));
@@ -223,7 +223,7 @@ describe("a batch over RPC may have 256 KiB", () => {
 
 test("a single request is answered while a long batch of another caller is under way", async () => {
   const leave = new AbortController();
-  // Ten searches, none equal to another, that end by their time only.
+  // Ten different searches, which end only by their time limit.
   const requests = Array.from({ length: 10 }, (_, index) => ({
     fen: startFen,
     depth: 30,

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { envelope, rpcOf } from "../../abuse/calls.ts";
 
-/** Makes a gRPC call without a gRPC client, and returns its raw headers and trailers. The body is JSON in an envelope. */
+/** Makes a gRPC call without a client library. Returns the raw headers and trailers. */
 export async function callGrpc(
   url: string,
   call: string,
@@ -29,5 +29,4 @@ export async function callGrpc(
   }
 }
 
-/** Returns a message as JSON in a gRPC envelope. */
 export const enveloped = (message: unknown) => envelope(Buffer.from(JSON.stringify(message)));

@@ -14,7 +14,7 @@ const app = useApp(
 );
 const rpc = "/chess.analysis.v1.AnalysisService";
 
-/** Returns the log lines of a call after all of them have been written. */
+/** Waits until the call is logged, and returns the log lines of the call. */
 async function linesOf(requestId: string): Promise<readonly object[]> {
   const find = () => app.logged.filter((line) => (line as { requestId?: string }).requestId === requestId);
   await vi.waitFor(() => expect(find()).not.toEqual([]), patienceMs);
@@ -130,7 +130,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
     socket.write(
       `POST ${path} HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nX-Request-Id: ${requestId}\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{\r\n`,
     );
-    // The head arrives before what is wrong, as that of a slow client does.
+    // A slow client: the server receives the headers before the invalid part of the body.
     await sleep(100);
     socket.write("zz\r\n");
     const answer = await text(socket);
@@ -153,14 +153,14 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
   "the log line of an answer of %s says its cost",
   async (path) => {
-    const told = async (requestId: string) => {
+    const loggedAfterCall = async (requestId: string) => {
       const body = JSON.stringify({ fen: startFen, depth: 3, engine: "stockfish-19-lite" });
       const headers = { ...json, "X-Request-Id": requestId };
       await (await fetch(app.url + path, { method: "POST", headers, body })).arrayBuffer();
       return linesOf(requestId);
     };
-    await told(`first-${path.replaceAll("/", "-")}`);
-    expect(await told(`second-${path.replaceAll("/", "-")}`)).toMatchObject([
+    await loggedAfterCall(`first-${path.replaceAll("/", "-")}`);
+    expect(await loggedAfterCall(`second-${path.replaceAll("/", "-")}`)).toMatchObject([
       { code: "ok", engine: "stockfish-19-lite", depth: 3, cached: true, queueMs: 0, engineMs: 0 },
     ]);
   },

@@ -4,7 +4,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { callGrpc } from "./call-grpc.ts";
 
-/** The number of calls, apart from analyses, that one address may make in a window over all protocols. */
+/** The calls that an address may make in a window. Analyses are not included. */
 const quota = 3;
 const app = useApp(
   {
@@ -20,7 +20,7 @@ const service = "/chess.analysis.v1.AnalysisService";
 const mcp = { Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" };
 const message = (method: string, params = {}) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-/** Sends a request and reads its whole answer, because a connection with an unread answer stays open. Returns the status. */
+/** Sends a request and returns the status. Reads the whole body, because an unread body keeps the connection open. */
 async function statusOf(path: string, init: RequestInit): Promise<number> {
   const answer = await fetch(app.url + path, init);
   await answer.arrayBuffer();
@@ -57,7 +57,7 @@ test.each([
   expect(text).toMatch(/rate_limited|resource_exhausted/);
   expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
   expect(refused.headers.get("ratelimit")).toMatch(/^"calls";r=0;t=\d+$/);
-  // Another address is none of its business, nor are analyses, probes and pages.
+  // The quota does not apply to another address, and not to analyses, probes and pages.
   expect(await statusOf("/price", { headers: { "X-Forwarded-For": `198.51.100.${callers}` } })).toBe(200);
   const free = { headers: { "X-Forwarded-For": headers["X-Forwarded-For"] } };
   for (const page of ["/healthz", "/readyz", "/", "/openapi.json", "/docs", "/llms.txt"]) {

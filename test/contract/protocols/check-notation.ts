@@ -1,7 +1,6 @@
 import { Chess, validateFen } from "chess.js";
 import { expect } from "vitest";
 
-/** The parts of an answer about standard chess that are written in chess notation. */
 export interface Answer {
   readonly fen: string;
   readonly chess960: boolean;
@@ -24,7 +23,7 @@ interface Move {
   readonly fen_after: string;
 }
 
-/** Checks that chess.js, which shares no code with the service's chess library, plays and writes every move in the same way. */
+/** Expects that chess.js plays every move and writes the same notation. chess.js shares no code with the service. */
 export function checkNotation(answer: Answer): void {
   const { fen, turn, best_move: best, ponder, lines } = answer;
   expect(validateFen(fen)).toEqual({ ok: true });
@@ -43,13 +42,12 @@ export function checkNotation(answer: Answer): void {
   }
 }
 
-/** Plays a move, and checks its notation. */
 function checkMove(chess: Chess, move: Move): void {
   const played = chess.move(move.san, { strict: true });
   expect(played.lan).toBe(move.uci);
   expect(played.isCapture() || played.isEnPassant()).toBe(move.capture);
   expect(chess.inCheck()).toBe(move.check);
   expect(validateFen(move.fen_after)).toEqual({ ok: true });
-  // 9999 is the greatest move number that a FEN may have, so nothing is counted further.
+  // 9999 is the greatest move number of a FEN, and later moves do not change it.
   expect(chess.fen().replace(/ 10000$/, " 9999")).toBe(move.fen_after);
 }

@@ -21,7 +21,7 @@ interface CorpusLine {
     readonly winner?: string | null;
     readonly fifty_claimable?: boolean;
     readonly best?: readonly string[];
-    /** The number of moves to mate from White's view: negative if Black mates. */
+    /** Moves to mate. Negative if Black mates. */
     readonly mate?: number;
   };
 }
@@ -40,25 +40,27 @@ const refused = lines.filter(({ verdict }) => verdict === "invalid");
 const answered = lines.filter(({ verdict }) => verdict !== "invalid");
 const searched = answered.filter(({ verdict }) => verdict !== "terminal");
 const listed = searched.filter((line) => line.expect.legal !== undefined);
-/** True if the position is Chess960, which chess.js does not support. */
+/** chess.js does not support Chess960. */
 const isChess960 = (line: CorpusLine) => /^(chess960|shredder)/.test(line.class);
 const standard = answered.filter((line) => !isChess960(line));
 const puzzles = lines.filter(({ expect: { best, mate } }) => best !== undefined || mate !== undefined);
 
-/** Warnings about a corrected position, which the corpus lists. Others, such as `no_history`, are not in the corpus. */
-const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
+/** The corpus lists warnings about a corrected position. Other warnings are not compared. */
+const corrections = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
 /**
- * The limits of a search for which the corpus names no depth: few plies, because such a line is about the position and not about
- * the engine. The node limit is for one mate that the full network does not find in 18 plies. No search ends by time, so a busy
- * machine changes no answer.
+ * The limits of a search if the corpus names no depth. Few plies are enough to test a position. The node limit ends one search
+ * for a mate that takes too long. No time limit is set, because a busy machine could then change the result.
  */
 const limits = { depth: 8, nodes: 3_000_000 };
-/** The number of concurrent requests: one for each core of a small machine. */
+/** Two requests at a time suit a machine with two processor cores. */
 const concurrency = 2;
-/** The least share of solved puzzles, in per cent. Shallow searches do not solve all of them. */
-const hitsMin = 85;
+/** The minimum percentage of solved puzzles. Shallow searches cannot solve every puzzle. */
+const solvedPercentMin = 85;
 
-/** Defines tests that send every line of the corpus to `/v1/eval`, and check the answers with the corpus and with chess.js. */
+/**
+ * Defines tests that send every position of the corpus to `/v1/eval`. The tests compare the answers with the corpus and
+ * chess.js.
+ */
 export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
   const replies = new Map<CorpusLine, Reply>();
   const replyTo = (line: CorpusLine): Reply => {
@@ -98,8 +100,8 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     expect(body.terminal?.winner ?? null).toBe(line.expect.winner ?? null);
     expect(body.best_move === null).toBe(line.verdict === "terminal");
     expect(body.engine === null).toBe(line.verdict === "terminal");
-    const mended = body.warnings.map(({ code }) => code).filter((code) => mendings.includes(code));
-    // The corpus names no warning for its class of en passant squares without a capture.
+    const mended = body.warnings.map(({ code }) => code).filter((code) => corrections.includes(code));
+    // The corpus does not list the warning about an en passant square without a capture.
     const uselessSquare = line.class === "ep_nocapture" ? "ep_square_removed" : undefined;
     expect(mended).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
     expect(body.draw_claimable === "fifty_moves").toBe(line.expect.fifty_claimable === true);
@@ -125,13 +127,13 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     },
   );
 
-  test(`the service finds at least ${hitsMin} % of the tactics and mates on the path ${path}`, () => {
+  test(`the service finds at least ${solvedPercentMin} % of the tactics and mates on the path ${path}`, () => {
     const missed = puzzles.filter((line) => !isHit(line, replyTo(line).body)).map(({ id }) => id);
     const hits = puzzles.length - missed.length;
     const missing = missed.length > 0 ? `; not ${missed.join(", ")}` : "";
     const engine = puzzles.map((line) => replyTo(line).body.engine?.id)[0];
     console.log(`${engine}, ${path}: ${hits} of ${puzzles.length} tactics and mates${missing}`);
-    expect((100 * hits) / puzzles.length).toBeGreaterThanOrEqual(hitsMin);
+    expect((100 * hits) / puzzles.length).toBeGreaterThanOrEqual(solvedPercentMin);
   });
 
   test(`the service answers on the path ${path} after the whole corpus`, async () => {

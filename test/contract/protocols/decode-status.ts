@@ -12,7 +12,7 @@ interface BadRequest {
   }[];
 }
 
-/** Decodes the error details of a gRPC status (`grpc-status-details-bin`) without Connect. */
+/** Decodes a `grpc-status-details-bin` trailer without the code of Connect. */
 export function detailsFromBytes(
   definitions: PackageDefinition,
   bytes: Buffer | undefined,
@@ -47,7 +47,7 @@ interface Status {
   readonly details: readonly { readonly type_url: string; readonly value: Buffer }[];
 }
 
-/** The descriptors of google.rpc.Status and google.protobuf.Any, which gRPC's error details use. The API does not import them. */
+/** Describes google.rpc.Status and google.protobuf.Any. The .proto files of the API do not import these messages. */
 const status = fromJSON(
   {
     nested: {

@@ -8,8 +8,8 @@ import { startFen } from "./cases/case.ts";
 import type { Plain, Protocol } from "./protocol.ts";
 
 /**
- * An app whose gRPC errors are measured. The error is in the trailers, and grpcio and grpc-java accept 8 KiB of trailers by
- * default: a client that receives more reports RESOURCE_EXHAUSTED, whatever the error was.
+ * gRPC sends errors in trailers. grpcio and grpc-java accept trailers of up to 8 KiB by default. A client reports
+ * RESOURCE_EXHAUSTED if the trailers are larger.
  */
 
 const app = useApp({}, { engines: createEnginesInProcess() });
@@ -18,8 +18,8 @@ const trailersMaxBytes = 7 * 1024;
 const optionsOf = (count: number, letter: string) =>
   Object.fromEntries(Array.from({ length: count }, (_, index) => [`${index}${letter.repeat(80)}`, 1]));
 
-/** Requests with more violations than an error can report. */
-const faulty: readonly (readonly [string, Plain])[] = [
+/** Each request has more violations than an error can report. */
+const invalid: readonly (readonly [string, Plain])[] = [
   ["30 unknown options with long names", { fen: startFen, options: optionsOf(30, "x") }],
   ["30 unknown options with long names in Chinese", { fen: startFen, options: optionsOf(30, "棋") }],
   ["30 unknown options of control characters", { fen: startFen, options: optionsOf(30, "\u0085") }],
@@ -27,7 +27,7 @@ const faulty: readonly (readonly [string, Plain])[] = [
   ["600 moves that are too long", { fen: startFen, moves: Array(600).fill("走".repeat(17)) }],
 ];
 
-/** The tested protocols. GET is excluded, because a request with so many violations does not fit into a URL. */
+/** A GET request is not tested, because the long message does not fit into a URL. */
 const protocols = rpcProtocols.filter(({ name }) => name !== "Connect GET");
 
 describe.each(protocols)("the errors of $name", ({ open }) => {
@@ -37,7 +37,7 @@ describe.each(protocols)("the errors of $name", ({ open }) => {
   });
   afterAll(() => protocol[Symbol.asyncDispose]());
 
-  test.each(faulty)(
+  test.each(invalid)(
     "a caller over RPC gets the violations that have room, and the number of the others, with %s",
     async (_, request) => {
       const outcome = await protocol.call("evaluate", request);
@@ -55,7 +55,7 @@ describe.each(protocols)("the errors of $name", ({ open }) => {
 describe.each(["Evaluate", "StreamEvaluate"])(
   "the trailers of %s are no more than every client takes",
   (call) => {
-    test.each(faulty)(
+    test.each(invalid)(
       `the trailers of ${call} are small enough for every client, with %s`,
       async (_, request) => {
         const { trailers } = await callGrpc(app.url, call, enveloped(request));
@@ -66,12 +66,12 @@ describe.each(["Evaluate", "StreamEvaluate"])(
   },
 );
 
-/** Returns the number of violations of a request, up to 20, which is the most that an error reports. */
+/** Counts the violations of a request. The count ends at 20, because an error reports at most 20. */
 function countOf({ options = {}, moves = [] }: Plain): number {
   return Math.min(20, Object.keys(options as Plain).length + (moves as readonly string[]).length);
 }
 
-/** Returns the size of a header list by the rules of HTTP/2 (RFC 9113 section 6.5.2). */
+/** Returns bytes, counted by RFC 9113 section 6.5.2. */
 function listBytesOf(headers: IncomingHttpHeaders): number {
   return Object.entries(headers)
     .map(([name, value]) => name.length + String(value).length + 32)

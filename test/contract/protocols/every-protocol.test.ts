@@ -31,9 +31,9 @@ describe("with a real engine", () => {
 });
 
 describe("with engines in this process", () => {
-  // Without a cache each protocol asks the engine itself, and must get the same answer from it.
+  // Without a cache, every protocol runs its own search and must return the same result.
   const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines: createEnginesInProcess({ nodesAPly: 400 }) });
-  const askPlain = remembered(useProtocol(json, app));
+  const askPlain = cached(useProtocol(json, app));
 
   describe.each(rpcProtocols)("$name", (kind) => {
     const ask = useProtocol(kind, app);
@@ -51,7 +51,6 @@ describe("with engines in this process", () => {
   });
 });
 
-/** Opens a client of a protocol for the tests of a group or file. */
 function useProtocol(kind: ProtocolKind, app: RunningApp): (one: Case) => Promise<Outcome> {
   let protocol: Protocol | undefined;
   beforeAll(() => {
@@ -66,8 +65,8 @@ function useProtocol(kind: ProtocolKind, app: RunningApp): (one: Case) => Promis
   };
 }
 
-/** Caches the outcome of each case, so that plain JSON is called once however many protocols are compared with it. */
-function remembered(ask: (one: Case) => Promise<Outcome>): (one: Case) => Promise<Outcome> {
+/** Caches outcomes, so that each request is sent over plain JSON only once. */
+function cached(ask: (one: Case) => Promise<Outcome>): (one: Case) => Promise<Outcome> {
   const outcomes = new Map<Case, Promise<Outcome>>();
   return (one) => {
     const outcome = outcomes.get(one) ?? ask(one);
@@ -89,8 +88,8 @@ function checkAnswer({ answer, absent = [], warnings = [] }: AnswerCase, outcome
   expect(outcome).toMatchObject({ kind: "answer", answer });
   const given = (outcome as Answered).answer;
   expect(absent.filter((name) => name in given)).toEqual([]);
-  const told = (given.warnings ?? []) as readonly { readonly code: string }[];
-  expect(told.map(({ code }) => code)).toEqual(warnings);
+  const sent = (given.warnings ?? []) as readonly { readonly code: string }[];
+  expect(sent.map(({ code }) => code)).toEqual(warnings);
 }
 
 function checkRefusal(one: RefusalCase, outcome: Outcome, column: 0 | 1): void {

@@ -4,9 +4,8 @@ import { envelope } from "../../abuse/calls.ts";
 import { callGrpc, enveloped } from "./call-grpc.ts";
 import type { Plain } from "./protocol.ts";
 
-/** The HTTP fields around an answer: the headers before it, and the trailers after it if the protocol has some. */
 interface Heads {
-  /** The HTTP status, or the number of the gRPC status. */
+  /** An HTTP status, or a number of a gRPC status. */
   readonly status: number;
   readonly headers: Headers;
   readonly trailers: Headers;
@@ -14,14 +13,14 @@ interface Heads {
 
 export interface HeadsKind {
   readonly name: string;
-  /**
-   * The statuses of a successful answer and of three errors: the plan is exceeded, a rate limit is exceeded, the key is invalid.
-   */
+  /** The status of a successful response. */
   readonly ok: number;
+  /** The status if a request exceeds the caller's plan. */
   readonly upgrade: number;
+  /** The status if a rate limit is exceeded. */
   readonly later: number;
   readonly unauthenticated: number;
-  /** True if error answers have headers. Connect's streams have no headers in their errors. */
+  /** False for streams of Connect: their errors have no headers. */
   readonly errorsHaveHeaders: boolean;
   ask(url: string, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Heads>;
 }
@@ -72,13 +71,12 @@ function headersFrom(fields: Readonly<Record<string, unknown>>): Headers {
   );
 }
 
-/** Returns the number of an error at the end of a Connect stream, whose HTTP status is always 200. */
+/** The HTTP status of a Connect stream is always 200. The last message has the error. */
 function statusOfStream(_: number, text: string): number {
   const codes = { permission_denied: 403, resource_exhausted: 429, unauthenticated: 401 };
   return Object.entries(codes).find(([code]) => text.includes(`"code":"${code}"`))?.[1] ?? 200;
 }
 
-/** Every protocol, for unary calls and for streams. */
 export const heads: readonly HeadsKind[] = [
   { name: "/v1/eval", ...http, ask: byFetch("/v1/eval", "application/json", json) },
   { name: "/v1/bestmove", ...http, ask: byFetch("/v1/bestmove", "application/json", json) },

@@ -8,8 +8,8 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 const pgnMaxBytes = 262_144;
 const tries = 20;
 
-/** Returns the longest time for which this thread, which server and client share, was blocked until `act` ended. */
-async function longestTurnMs(act: () => Promise<void>): Promise<number> {
+/** Returns the longest pause of the event loop while `act` runs. The server and the client share the event loop. */
+async function longestPauseMs(act: () => Promise<void>): Promise<number> {
   let longestMs = 0;
   let sinceTurn = startStopwatch();
   let looking = true;
@@ -43,10 +43,10 @@ test.each([
   const ask = async () => {
     expect((await post(`${app.url}/v1/review`, body as never)).status).toBe(status);
   };
-  // The first one is slower, because its code is not compiled yet.
+  // The first review is slower, because its code is not compiled yet.
   await ask();
   await ask();
-  const { medianMs, worstMs } = await timesOf(tries, () => longestTurnMs(ask));
+  const { medianMs, worstMs } = await timesOf(tries, () => longestPauseMs(ask));
   expect(medianMs).toBeLessThan(30);
   expect(worstMs).toBeLessThan(50);
 });

@@ -7,7 +7,6 @@ import type { Plain } from "./protocol.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 
-/** A position that is searched quickly at every depth. */
 const fen = "8/8/4k3/8/8/4K3/4P3/8 w - - 0 1";
 
 interface Violation {

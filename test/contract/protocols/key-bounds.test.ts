@@ -58,7 +58,7 @@ test("a /48 gets ten times the keys of an address, and is refused more", async (
 test("a caller is sent to the operator if the number of keys is used up", async () => {
   const wish = { idempotency_key: "a wish of its own".replaceAll(" ", "-") };
   const last = await newKey("198.51.100.3", wish);
-  // The one that has expired makes room.
+  // An expired key no longer counts.
   expect((await newKey("198.51.100.4")).status).toBe(200);
   const { status, body } = await newKey("198.51.100.5");
   expect([status, body]).toMatchObject([
@@ -69,6 +69,6 @@ test("a caller is sent to the operator if the number of keys is used up", async 
       detail: expect.stringContaining("as many keys as it may"),
     },
   ]);
-  // A key that exists already takes no room.
+  // A repeated request returns an existing key.
   expect((await newKey("198.51.100.3", wish)).body.id).toBe(last.body.id);
 });

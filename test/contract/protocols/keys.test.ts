@@ -125,7 +125,7 @@ describe.each([json, ...rpcProtocols])("through $name", (kind) => {
     }
     expect((await call("createKey", {}, caller)).kind).toBe("answer");
     expect(await call("createKey", {}, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
-    // A key that exists already costs nothing, even then.
+    // A repeated request is free even when the quota is used up.
     const last = ((await call("createKey", wish, caller)) as Answered).answer;
     expect(last.id).toBe(made.id);
     const elsewhere = ((await call("createKey", wish, newCaller())) as Answered).answer;
@@ -220,12 +220,12 @@ test("all keys of an address share the limits of one, wherever they are used", a
   );
   const left: unknown[] = [];
   for (const key of [...keys, ...keys]) {
-    const { headers: told } = await post(
+    const { headers: rateHeaders } = await post(
       `${app.url}/v1/eval`,
       { fen: startFen, depth: 1 },
       { "Content-Type": "application/json", ...newCaller(), ...bearer(key) },
     );
-    left.push(told.get("ratelimit")?.replace(/;t=.*/, ""));
+    left.push(rateHeaders.get("ratelimit")?.replace(/;t=.*/, ""));
   }
   expect(left).toEqual(['"minute";r=239', '"minute";r=238', '"minute";r=237', '"minute";r=236']);
   const { body } = await get(`${keysUrl()}/self`, { headers: bearer(keys[0]) });
@@ -248,7 +248,7 @@ test("searches at a time are bounded for all keys of an address together", async
     });
     return [response.status, ((await response.json()) as Plain).code];
   };
-  // The first to be answered is the one that is too much: the others search for as long as they may.
+  // The first response is the error, because the other searches run until their time limit.
   const searching = [0, 1, 2, 3, 4].map(search);
   const first = await Promise.race(searching);
   leaving.abort();
@@ -273,7 +273,7 @@ test("GET /v1/keys/self says what is left of requests and engine time", async ()
   const headers = { "Content-Type": "application/json", ...bearer(key) };
   const { body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 16, multipv: 2 }, headers);
   const { time_ms: usedMs } = body.search as { readonly time_ms: number };
-  // Asked again, it comes from the cache, and costs a request only.
+  // The second response comes from the cache. It costs a request, but no engine time.
   await post(`${app.url}/v1/eval`, { fen: startFen, depth: 16, multipv: 2 }, headers);
   expect((await get(`${keysUrl()}/self`, { headers: bearer(key) })).body).toEqual({
     id,
@@ -307,7 +307,7 @@ test.each(["/v1/eval", "/v1/eval/stream"])(
   "a caller that leaves %s in the middle of a search pays for the engine time until then",
   async (path) => {
     const { key } = await newKey();
-    // The engine time of others at this address would count, too.
+    // Engine time is also counted by address, so this caller has an unused address.
     const caller = { ...newCaller(), ...bearer(key) };
     const startedAt = performance.now();
     const leaving = new AbortController();
@@ -343,7 +343,7 @@ describe("the command line, beside a server that runs", () => {
     const { key, id } = JSON.parse(stdout);
     expect([code, await statusOf(key)]).toEqual([0, 200]);
     await kibitz("revoke", id);
-    // Keys are looked up by a clock that is read ten times a second.
+    // The clock for the lookup of keys advances every 100 ms.
     passMs(4800);
     await sleep(200);
     expect(await statusOf(key)).toBe(401);

@@ -13,15 +13,14 @@ import { post } from "./post.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 
-/** The memory in bytes for all unfinished bodies if callers have no limits. The first bytes of each body do not count. */
+/** Bytes of memory for unfinished bodies if callers have no limits. The first 16 KiB of each body are free. */
 const budgetBytes = 8 * 1024 * 1024;
 const freeBytes = 16 * 1024;
 
-/** One request of a batch that has nearly the greatest size. */
+/** A batch of nearly 1 MiB, the greatest allowed size. */
 const large = `{"requests": [{"fen": "${startFen}", "depth": 1}]}${" ".repeat(900_000)}`;
 
 const statusOfLarge = async () => (await post(`${app.url}/v1/eval/batch`, large)).status;
-/** A timeout for a machine that is busy with other tests. */
 const patience = { timeout: patienceMs };
 
 const port = () => Number(new URL(app.url).port);
@@ -33,7 +32,7 @@ afterEach(() => {
   }
 });
 
-/** Returns the number of the app's sockets with bytes in their queues, from Linux's list of the sockets of the app's port. */
+/** Counts the sockets with unread bytes in the kernel. Linux lists all sockets in `/proc/net/tcp`. */
 function unreadSockets(): number {
   const ofPort = `:${port().toString(16).toUpperCase().padStart(4, "0")} `;
   return readFileSync("/proc/net/tcp", "latin1")
@@ -43,15 +42,11 @@ function unreadSockets(): number {
     ).length;
 }
 
-/**
- * Sends bodies of the greatest size without their last byte, until they fill the memory for bodies. Returns the answers once one
- * of them is rejected.
- */
+/** Sends large bodies without their last byte until the server rejects a body. Returns all responses. */
 async function sendUnfinished(path: string, contentType: string, batchBytes: number) {
   const many = Math.ceil(budgetBytes / (batchBytes - freeBytes)) + 1;
   const body = Buffer.alloc(batchBytes - 1, " ");
   if (contentType.includes("connect")) {
-    // The envelope of a message.
     body.writeUInt8(0, 0);
     body.writeUInt32BE(batchBytes - 5, 1);
   }
@@ -59,7 +54,7 @@ async function sendUnfinished(path: string, contentType: string, batchBytes: num
   const connections = await Promise.all(Array.from({ length: many }, () => open(port())));
   for (const { socket } of connections) {
     sockets.push(socket);
-    // One after another: two that find no room at the same time would leave room for half of each.
+    // Send one body after another. Two bodies at the same time could each get only half of the remaining memory.
     await expect.poll(unreadSockets, { ...patience, interval: 5 }).toBe(0);
     socket.write(head);
     await Promise.race([new Promise((sent) => socket.write(body, sent)), once(socket, "data")]);
@@ -84,7 +79,8 @@ describe("bodies that are not sent to their end", () => {
       } else {
         expect(answer).toMatch(/"code":"unavailable".*"OVERLOADED"/);
       }
-      // A small body finds room beside them. Both are asked at once, because the service cuts off unfinished bodies after some seconds.
+      // A small body is accepted while large bodies fill the memory. Both requests are sent at once, because the server closes
+      // unfinished requests after some seconds.
       const small = post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 });
       expect(await statusOfLarge()).toBe(503);
       expect((await small).status).toBe(200);
@@ -104,7 +100,7 @@ describe("bodies that are not sent to their end", () => {
 });
 
 test("bodies that were sent to their end make room for the next ones", async () => {
-  // The bodies of the tests before are gone in a moment.
+  // The server frees the memory of the previous test a moment later.
   await expect.poll(statusOfLarge, patience).toBe(200);
   for (let sent = 0; sent < 1.5 * budgetBytes; sent += large.length) {
     expect(await statusOfLarge()).toBe(200);

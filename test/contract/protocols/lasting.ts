@@ -1,10 +1,10 @@
 import type { Outcome, Plain } from "./protocol.ts";
 
-/** Returns the part of an outcome in which two protocols must agree: everything that is the same in each call. */
+/** Removes the parts of an outcome that differ in every call, such as ids and times. */
 export function lasting(outcome: Outcome): Plain {
   if (outcome.kind === "refusal") {
     const { code, message, violations } = outcome.refusal;
-    // A call that is not answered yet is named as it was asked for: by its path, or as an RPC.
+    // The message of an unimplemented call names the path or the RPC, which depend on the protocol.
     return code === "unimplemented" ? { code } : { code, message, violations };
   }
   const { review } = outcome.answer;
@@ -14,7 +14,7 @@ export function lasting(outcome: Outcome): Plain {
   }
   const { id: _, search, ...rest } = answer;
   const { time_ms: _ms, nps: _nps, queue_ms: _queue, ...counters } = search as Plain;
-  // An answer that is not deterministic need not be the same twice: only its fields must be there.
+  // The values of a nondeterministic answer differ. Only the names of the fields must be equal.
   return counters.deterministic === true
     ? { ...rest, search: counters }
     : { fields: Object.keys(answer).toSorted(), search: Object.keys(counters).toSorted() };

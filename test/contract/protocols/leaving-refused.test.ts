@@ -40,7 +40,7 @@ test.each([
     const request = session.request({ ":method": "POST", ":path": path, ...sent });
     request.on("error", () => {});
     request.end("{}");
-    // The refusal of such a caller waits for 100 ms.
+    // The server delays this error by 100 ms.
     await sleep(30);
     request.close();
     const lines = () =>

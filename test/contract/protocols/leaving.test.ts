@@ -20,15 +20,14 @@ import { watchWork } from "./watch-work.ts";
 
 const engines = createEnginesInProcess();
 const { expectWork, expectNoWork } = watchWork(engines);
-// The next search needs the only engine.
+// One slot: the next search must wait until the engine is free.
 const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_CACHE_MB: "0" }, { engines });
 
-/** A search that runs for a minute unless it is stopped. */
+/** The search runs for about a minute if the caller does not disconnect. */
 const long = { fen: startFen, depth: 30 };
 const deadlineMs = 300;
 
-/** Returns a signal that is aborted as soon as the search has begun. */
-function leaveInSearch(): AbortSignal {
+function abortDuringSearch(): AbortSignal {
   const leaving = new AbortController();
   void expectWork().then(() => leaving.abort(new Error("left")));
   return leaving.signal;
@@ -50,7 +49,7 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
       method: "POST",
       headers: { "Content-Type": "application/json" },
       body: JSON.stringify(long),
-      signal: leaveInSearch(),
+      signal: abortDuringSearch(),
     });
     await expect(left).rejects.toThrow("left");
     await expectFreeEngine();
@@ -68,7 +67,7 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
       method: "POST",
       headers,
       body: JSON.stringify(body),
-      signal: leaveInSearch(),
+      signal: abortDuringSearch(),
     }).then((answer) => answer.text());
     await expect(left).rejects.toThrow("left");
     await expectFreeEngine();
@@ -86,7 +85,7 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
     const sessions = new Http2SessionManager(app.url);
     onTestFinished(() => sessions.abort());
     const client = createClient(AnalysisService, open(app.url, sessions));
-    const left = client.evaluate(long, { signal: leaveInSearch() });
+    const left = client.evaluate(long, { signal: abortDuringSearch() });
     await expect(left).rejects.toThrow();
     await expectFreeEngine();
   });
@@ -96,7 +95,7 @@ describe("a caller that leaves while it still sends is no failure of ours", () =
   const headers = { ":method": "POST", ":path": "/chess.analysis.v1.AnalysisService/StreamEvaluate" };
   let callers = 0;
 
-  /** Creates a header that marks a request, and a check of the request's log lines. */
+  /** Creates a unique request id, and a function that expects the log line of the request. */
   function marked() {
     const requestId = `left-while-sending-${++callers}`;
     const lines = () =>

@@ -7,24 +7,23 @@ import { useApp } from "../../support/running-app.ts";
 import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
 import { startFen } from "./cases/case.ts";
 
-// The next search needs the only engine, and waits for it.
+// One slot: the next search must wait until the engine is free.
 const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_CACHE_MB: "0", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 const tries = 20;
 
-/** A search that runs for a minute unless it is stopped. */
+/** The search runs for about a minute if the caller does not disconnect. */
 const long = { fen: startFen, depth: 30 };
 const json = { "Content-Type": "application/json" };
 const deadlineMs = 100;
 
 const engine = () => enginesRunning()[0] ?? expect.fail("no engine runs");
 
-/** Resolves when the engine searches. */
 async function inSearch(): Promise<void> {
   const before = processorMsOf(engine());
   await expect.poll(() => processorMsOf(engine()) - before, { interval: 10 }).toBeGreaterThan(30);
 }
 
-/** Returns the milliseconds from the caller's disconnect until the engine has answered another search, of depth 1. */
+/** Returns the milliseconds from the disconnect until the engine has answered another search, of depth 1. */
 async function msUntilFree(leave: () => Promise<unknown>): Promise<number> {
   const sinceLeaving = startStopwatch(process.pid, engine());
   await leave();

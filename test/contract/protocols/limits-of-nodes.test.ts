@@ -12,10 +12,10 @@ const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 const games = ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5"];
 
-/** Long timeouts, so that a busy machine does not look like an unreachable Redis. */
+/** Long timeouts, because a busy machine must not look like an unreachable Redis. */
 const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
 
-/** The number of callers so far. Each test is a caller of its own, with an address that a trusted proxy forwards. */
+/** Each test has a caller with a new address. A trusted proxy forwards the address. */
 let callers = 0;
 const newAddress = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 const newCaller = () => ({ ...json, ...newAddress() });
@@ -79,7 +79,7 @@ describeWith("redis")("three nodes with one Redis", () => {
   test("three nodes with one Redis run as many searches of a caller as one node would, and free the places of a caller that leaves", async () => {
     const caller = newCaller();
     const leaving = new AbortController();
-    // The same position would be one search of both.
+    // Different positions, because equal requests would share one search.
     const long = nodes.slice(0, 2).map(({ url }, move) =>
       fetch(`${url}/v1/eval`, {
         method: "POST",
@@ -117,7 +117,7 @@ describeWith("redis")("three nodes with one Redis", () => {
       expect([status, body.id]).toEqual([200, issued.body.id]);
     }
     await fetch(`${two}/v1/keys/self`, { method: "DELETE", headers: { authorization } });
-    // Nodes that have looked the key up do so again after 3 s.
+    // A node that has read the key reads it again after 3 s.
     for (const url of [one, two, three]) {
       const statusOf = async () => (await get(`${url}/v1/keys/self`, { headers: { authorization } })).status;
       await expect.poll(statusOf, { timeout: 5000 }).toBe(401);

@@ -9,13 +9,13 @@ import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
-/** The number of callers so far. Each test is a caller of its own, with an address that a trusted proxy forwards. */
+/** Each test has a caller with a new address. A trusted proxy forwards the address. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
-/** The seconds of a window that is longer than a test may take: the window ends only when a test moves the clock. */
+/** Seconds of a window that no test waits for. Tests move the clock instead. */
 const burstS = 60;
-/** A pattern of the seconds that are left of the window. */
+/** A pattern for the remaining seconds of the window: 1 to 60. */
 const left = "(?:[1-9]|[1-5]\\d|60)";
 
 const plans = usePlansFile(
@@ -38,7 +38,6 @@ const app = useApp(
   { engines, metrics },
 );
 
-/** Returns the number of requests that a limit has rejected, by the metrics. */
 async function limitedBy(limit: string): Promise<number> {
   const line = new RegExp(`^kibitz_limited_total\\{limit="${limit}"\\} (\\d+)$`, "m");
   return Number(line.exec(await metrics.print())?.[1] ?? 0);

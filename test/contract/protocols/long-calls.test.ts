@@ -12,7 +12,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
 const engines = createEnginesInProcess({ quickPlies: 10 });
-/** An app that allows each caller one search at a time, and so one batch or review. */
+/** Each caller may have one batch or review at a time. */
 const app = useApp(
   {
     KIBITZ_ACCESS: "public",
@@ -30,11 +30,10 @@ const port = () => Number(new URL(app.url).port);
 const service = "/chess.analysis.v1.AnalysisService";
 const batch = JSON.stringify({ requests: [{ fen: startFen, depth: 1 }] });
 const review = JSON.stringify({ moves: ["e4", "e5"], depth: 1 });
-/** Reviews of two searches that end when their caller disconnects. */
+/** Reviews two positions until the caller disconnects. */
 const slowReview = JSON.stringify({ moves: ["e4", "e5"], depth: 20 });
 
-/** A protocol and path for a batch or a review. */
-interface Way {
+interface LongCall {
   readonly name: string;
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
@@ -42,10 +41,10 @@ interface Way {
 }
 
 const json = { "content-type": "application/json" };
-/** The message `requests: [{}]`, which has no FEN, in protobuf. */
+/** The message `requests: [{}]` in protobuf. The request has no FEN. */
 const binaryBatch = Buffer.of(0x0a, 0x00);
 
-const ways: readonly Way[] = [
+const longCalls: readonly LongCall[] = [
   { name: "a batch as JSON", path: "/v1/eval/batch", headers: json, body: Buffer.from(batch) },
   {
     name: "a batch as JSON in gzip",
@@ -99,17 +98,19 @@ const ways: readonly Way[] = [
   },
 ];
 
-/** Opens a client of HTTP/2, which carries all protocols. */
 function useClient() {
   const client = connect(app.url);
   onTestFinished(() => client.destroy());
-  const begin = ({ path, headers }: Way, caller: string) =>
+  const begin = ({ path, headers }: LongCall, caller: string) =>
     client.request({ ":method": "POST", ":path": path, ...headers, "x-forwarded-for": caller });
   return {
     begin,
-    /** Returns the whole answer, whether or not the body is sent to its end. */
-    async answerTo(way: Way, caller: string, end = true): Promise<string> {
-      const stream = begin(way, caller);
+    /**
+     * Returns the headers, the body and the trailers of the response.
+     * @param end whether to send the last byte of the body
+     */
+    async answerTo(longCall: LongCall, caller: string, end = true): Promise<string> {
+      const stream = begin(longCall, caller);
       stream.on("error", () => {});
       let trailers: IncomingHttpHeaders = {};
       stream.on("trailers", (sent) => {
@@ -117,9 +118,9 @@ function useClient() {
       });
       const head = once(stream, "response");
       if (end) {
-        stream.end(way.body);
+        stream.end(longCall.body);
       } else {
-        stream.write(way.body.subarray(0, -1));
+        stream.write(longCall.body.subarray(0, -1));
       }
       const [response] = await head;
       const body = await text(stream);
@@ -129,8 +130,8 @@ function useClient() {
   };
 }
 
-/** Begins a batch whose body never comes, although the server requests it. */
-async function holdPlace(caller: string) {
+/** Sends the headers of a batch. The server requests the body, but the body is never sent. */
+async function beginBatchWithoutBody(caller: string) {
   const held = await open(port());
   onTestFinished(() => void held.socket.destroy());
   held.socket.write(
@@ -142,32 +143,32 @@ async function holdPlace(caller: string) {
 
 const isRefused = /maximum of 1 batch or review at a time is reached/;
 
-const [asJson] = ways as [Way];
+const [asJson] = longCalls as [LongCall];
 
-describe.each(ways)("$name", (way) => {
+describe.each(longCalls)("$name", (longCall) => {
   test("a batch or review is refused before its body has come, while its caller has another one in flight", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
-    const { socket } = await holdPlace(caller);
-    const answer = await answerTo(way, caller, false);
+    const { socket } = await beginBatchWithoutBody(caller);
+    const answer = await answerTo(longCall, caller, false);
     expect(answer).toMatch(isRefused);
-    if (way.path.startsWith("/v1")) {
+    if (longCall.path.startsWith("/v1")) {
       expect(answer).toContain("concurrency_limited");
       expect(answer).toMatch(/":status":429/);
       expect(answer).toMatch(/"retry-after":"([1-9]|10)"/);
     }
-    expect(await answerTo(way, newCaller())).not.toMatch(isRefused);
-    // A caller that leaves gives the place back.
+    expect(await answerTo(longCall, newCaller())).not.toMatch(isRefused);
+    // After the disconnect, the caller may start another batch.
     socket.destroy();
-    await expect.poll(() => answerTo(way, caller), patience).not.toMatch(isRefused);
+    await expect.poll(() => answerTo(longCall, caller), patience).not.toMatch(isRefused);
   });
 
   test("a batch or review gives its place back when it is answered, or refused for its content", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
-    const wrong = { ...way, body: Buffer.from(way.body).fill(0x7b, way.body.length - 1) };
+    const wrong = { ...longCall, body: Buffer.from(longCall.body).fill(0x7b, longCall.body.length - 1) };
     for (let round = 0; round < 5; round++) {
-      expect(await answerTo(way, caller)).not.toMatch(isRefused);
+      expect(await answerTo(longCall, caller)).not.toMatch(isRefused);
       expect(await answerTo(wrong, caller)).not.toMatch(isRefused);
     }
   });
@@ -222,7 +223,7 @@ describe("review_game over MCP", () => {
 
   test("review_game over MCP is refused before its PGN is read, while its caller has a batch in flight", async () => {
     const caller = newCaller();
-    await holdPlace(caller);
+    await beginBatchWithoutBody(caller);
     expect(await call(caller, { pgn: "no game" })).toMatch(/concurrency_limited/);
     expect(await call(newCaller(), { pgn: "no game" })).toMatch(/invalid_pgn/);
   });

@@ -39,7 +39,7 @@ const spelled = (sent: readonly string[], read: readonly string[], fen = startFe
 const pasted = (fen: string, moves?: readonly string[]) =>
   [{ fen }, { fen: sicilian, ...(moves && { moves }) }] as const;
 
-/** Pairs of a misspelt request whose meaning is certain, and the same request spelt correctly. */
+/** Each misspelt request has only one possible meaning. The second request of a pair has the correct spelling. */
 const certain: readonly (readonly [sent: Position, read: Position])[] = [
   spelled(["nf3"], ["Nf3"]),
   spelled(["e4", "e5", "nf3", "NC6", "bc4", "BC5", "o-o"], ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5", "O-O"]),
@@ -89,7 +89,7 @@ const certain: readonly (readonly [sent: Position, read: Position])[] = [
   ],
 ];
 
-/** Misspelt requests with several possible meanings, or with the meaning of another game. */
+/** These misspelt requests have several possible meanings, or are meant for another game than chess. */
 const uncertain: readonly Position[] = [
   { fen: pawnAndBishop, moves: ["bc4"] },
   { fen: onlyPawn, moves: ["Bc4"] },
@@ -119,7 +119,7 @@ const singles: readonly Call[] = ["evaluate", "findBestMove", "streamEvaluate"];
 const callsFor = ({ moves, search_moves: searched }: Position): readonly Call[] =>
   moves && !searched ? [...singles, "reviewGame"] : singles;
 
-/** Returns the suggestions for a request by plain JSON, Connect and gRPC, for each call that takes the request. */
+/** Sends the request over plain JSON, Connect and gRPC, and returns the suggestions. */
 async function suggestionsFor(sent: Position): Promise<readonly unknown[]> {
   const request = { ...sent, ...limits };
   const single = callsFor(sent).flatMap((call) =>
@@ -185,7 +185,6 @@ test.each(uncertain)(
   "a request is refused everywhere without a suggestion if it is not certain: %j",
   async (sent) => {
     const found = (await suggestionsFor(sent)).filter((one) => one !== null && one !== undefined);
-    // A review can end before the move.
     const { moves = [] } = sent;
     expect(found).toEqual(
       moves.length > 1 ? Array(3).fill({ ...sent, ...limits, moves: moves.slice(0, -1) }) : [],

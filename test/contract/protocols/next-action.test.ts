@@ -15,10 +15,7 @@ const plansFile = usePlansFile(
 const passMs = useTurnedClock();
 const json = { "Content-Type": "application/json" };
 
-/**
- * Sends a request and follows the next action of each error, with no other knowledge of the service, for at most `stepsMax`
- * steps.
- */
+/** Sends a request and obeys the `next_action` of each error, for at most `stepsMax` steps. */
 async function follow(url: string, path: string, request: Plain, caller = {}, stepsMax = 6) {
   const steps: string[] = [];
   let body = request;
@@ -71,7 +68,7 @@ describe("a client that does nothing but what next_action says", () => {
   });
 
   test("a client that follows next_action waits for Retry-After once, and is answered", async () => {
-    // Somebody else than before, whose window is full.
+    // A new caller, because the window of the previous caller is used up.
     const caller = { "X-Forwarded-For": "198.51.100.1" };
     for (let count = 0; count < 3; count++) {
       await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }, { ...json, ...caller });

@@ -3,10 +3,7 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/**
- * The error quota of one address. A request that is rejected for its path, method or type is not a call yet, but its caller is
- * authenticated first nevertheless.
- */
+/** The error quota of an address. Requests with a wrong path, method or type use this quota, too. */
 const budget = 3;
 const app = useApp(
   {

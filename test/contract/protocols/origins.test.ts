@@ -8,14 +8,14 @@ import { heads } from "./heads.ts";
 const page = "https://page.example";
 const asked = { Origin: page };
 
-/** Requests with an expected status (by its name in `heads`), a message, and headers. */
+/** Each row has the name of the expected status in `heads`, a message, and headers. */
 const requests = [
   ["ok", { fen: startFen, depth: 1 }, {}],
   ["upgrade", { fen: startFen, depth: 30 }, {}],
   ["unauthenticated", { fen: startFen, depth: 1 }, { Authorization: "Bearer kbz_wrong" }],
 ] as const;
 
-/** Paths that no call has, and invalid paths. */
+/** Paths of pages, unknown paths and invalid paths. */
 const others = [
   "/",
   "/healthz",
@@ -142,7 +142,7 @@ describe("with a list of origins", () => {
   );
 });
 
-/** `keys` is for those who have one, and `open` for a private network: any page that somebody there visits is a stranger. */
+/** Both modes must not trust other pages that a user of a private network visits. */
 describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
   describe("and no origins named", () => {
     const app = useApp({ KIBITZ_ACCESS: mode }, { engines: createEnginesInProcess() });

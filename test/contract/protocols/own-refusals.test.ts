@@ -14,7 +14,6 @@ import { startFen } from "./cases/case.ts";
 const app = useApp({}, { engines: createEnginesInProcess() });
 const service = "/chess.analysis.v1.AnalysisService";
 
-/** A protocol, with functions that send a message and read the error of an answer. */
 interface Protocol {
   readonly name: string;
   readonly timeout: string;
@@ -95,7 +94,7 @@ const protocols = [
   ...["Evaluate", "StreamEvaluate"].flatMap((call) => [grpcTo(call), grpcWebTo(call)]),
 ];
 
-/** Returns the flags of an envelope: compressed if there is an encoding. */
+/** The lowest bit of an envelope's flags means that the message is compressed. */
 const flagsOf = (encoding: string | undefined) => (encoding === undefined ? 0 : 1);
 
 function lastEnvelope(bytes: Buffer): string {
@@ -110,7 +109,7 @@ function lastEnvelope(bytes: Buffer): string {
 function trailerError(trailer: Headers): ConnectError {
   const message = trailer.get("grpc-message") ?? "";
   const error = findTrailerError(trailer) ?? expect.fail("no error");
-  // grpc-js reads it in this way.
+  // grpc-js decodes the message in the same way.
   expect(decodeURI(message)).toBe(error.rawMessage);
   return error;
 }

@@ -1,14 +1,13 @@
 import { expectDescribed } from "../../openapi/described.ts";
 import type { Plain } from "./protocol.ts";
 
-/** An answer of plain JSON, with its HTTP status and headers. */
 export interface Reply {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Plain;
 }
 
-/** Posts a request as JSON, or a text unchanged. The answer must be valid by the OpenAPI document. */
+/** Posts an object as JSON, or a text unchanged. Throws if the response does not match the OpenAPI document. */
 export async function post(
   url: string,
   body: Plain | string | Uint8Array<ArrayBuffer>,

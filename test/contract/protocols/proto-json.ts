@@ -2,8 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Plain } from "./protocol.ts";
 
 /**
- * The enums that plain JSON and ProtoJSON write in different ways. The conversions here do not read descriptors, because they
- * check the gateway's codec, which does.
+ * Plain JSON and ProtoJSON write these enums in different ways. The list is written by hand, because the tests check code that
+ * reads descriptors.
  */
 
 const enums = [
@@ -24,10 +24,10 @@ const enums = [
 ];
 const enumName = new RegExp(`^(?:${enums.join("|")})_([A-Z0-9_]+)$`);
 
-/** The names of 64-bit counters, which ProtoJSON writes as strings. */
+/** ProtoJSON writes these 64-bit numbers as strings. */
 const counters = ["clock_ms", "nodes", "nodes_max", "nps", "tbhits", "quota", "remaining", "time_ms"];
 
-/** Converts ProtoJSON to plain JSON: enum names become words, counters become numbers, and null is left out. */
+/** Converts enum names to words and 64-bit strings to numbers. Null values are removed. */
 export function plainFromProtoJson(json: object): Plain {
   return plainOf(json) as Plain;
 }
@@ -46,7 +46,6 @@ function plainOf(value: unknown, name?: string): unknown {
   return typeof value === "string" ? (enumName.exec(value)?.[1]?.toLowerCase() ?? value) : value;
 }
 
-/** Converts a request or a batch in plain JSON to ProtoJSON, with the full names of enum values. */
 export function protoJsonFromPlain(request: Plain): JsonObject {
   const { path, requests } = request;
   return {

@@ -9,10 +9,9 @@ import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
 import type { Call, Plain, Protocol, Refused } from "./protocol.ts";
 import { pointerFromFieldPath, refusalFromDetails } from "./refusal-from-details.ts";
 
-/** Options that write ProtoJSON with the field names of the proto and with all implicit fields. */
+/** Writes the field names of the .proto files, and also fields with default values. */
 const asInProto = { useProtoFieldName: true, alwaysEmitImplicit: true };
 
-/** Creates a protocol from a transport of Connect's own clients. */
 export function protocolFromTransport(transport: Transport, close: () => void = () => {}): Protocol {
   return {
     async call(call, request, headers) {
@@ -45,7 +44,6 @@ function methodOf(call: Call): DescMethod {
   return method;
 }
 
-/** Returns the answer of a unary call, or the last message of a stream. */
 async function answerOf(
   transport: Transport,
   method: DescMethod,
@@ -65,7 +63,6 @@ async function answerOf(
   return { header: response.header, message: last };
 }
 
-/** Yields the messages of a stream as plain JSON. */
 export async function* streamOf(
   transport: Transport,
   call: Call,
@@ -106,7 +103,7 @@ function refusedFromConnectError(error: ConnectError): Refused {
   };
 }
 
-/** Returns the name of a code as gRPC writes it: `invalid_argument` for `InvalidArgument`. */
+/** Returns `invalid_argument` for `InvalidArgument`. */
 function wordOfCode(code: Code): string {
   return (Code[code] ?? "").replace(/(?<=.)[A-Z]/g, "_$&").toLowerCase();
 }

@@ -1,7 +1,6 @@
 import { expect } from "vitest";
-import type { Plain, Refusal, ToldViolation } from "./protocol.ts";
+import type { Plain, Refusal, ReportedViolation } from "./protocol.ts";
 
-/** The fields of google.rpc.ErrorInfo. */
 export interface ErrorInfo {
   readonly reason: string;
   readonly domain: string;
@@ -9,9 +8,8 @@ export interface ErrorInfo {
 }
 
 /**
- * Converts the typed details of an RPC error. Every error has an ErrorInfo and a Problem, and the function checks that they
- * agree.
- * @param problem the problem document of the details, as plain JSON
+ * Expects that the ErrorInfo and the problem document of an error agree.
+ * @param problem the problem document as plain JSON
  */
 export function refusalFromDetails(
   message: string,
@@ -26,9 +24,9 @@ export function refusalFromDetails(
   expect(Object.keys(metadata).toSorted()).toEqual(["code", "next_action", "request_id"]);
   const { code = "", next_action: nextAction = "", request_id: requestId = "" } = metadata;
   expect(problem).toMatchObject({ code, detail: message, next_action: nextAction, request_id: requestId });
-  const errors = problem?.errors as readonly ToldViolation[];
+  const errors = problem?.errors as readonly ReportedViolation[];
   if (errors.length > 0) {
-    // google.rpc.BadRequest has no room for more.
+    // google.rpc.BadRequest has no fields for other members of a violation.
     expect(errors.map(({ pointer, code, message }) => ({ pointer, code, message }))).toEqual(violations);
   }
   return {
@@ -41,7 +39,7 @@ export function refusalFromDetails(
   };
 }
 
-/** Converts a field path of google.rpc.BadRequest, such as `moves[3]`, to a JSON Pointer: `/moves/3`. */
+/** Converts `moves[3]` to `/moves/3`. */
 export function pointerFromFieldPath(path: string): string {
   return `/${path.replace(/\[(\d+)\]/g, "/$1").replace(/^(options)\./, "$1/")}`;
 }

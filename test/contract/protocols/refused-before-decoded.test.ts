@@ -6,7 +6,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
-/** The error quota of an address. An error before Connect has decoded the message counts as much as an error after it. */
+/** The error quota of an address. An error counts towards the quota even if the message was not decoded. */
 const budget = 4;
 const app = useApp(
   {
@@ -75,7 +75,7 @@ test.each([
   expect(await codeOf(path, init, caller)).toMatch(/rate.limited/i);
 });
 
-// A decoder would report that the last field is unknown.
+// The last field is unknown. The error would name this field if the message was decoded.
 const options = Object.fromEntries(Array.from({ length: 1500 }, (_, index) => [`o${index}`, "1"]));
 const manyKeys = JSON.stringify({ fen: startFen, options, unheardOf: 1 });
 const unary = (type: string, body: string | Uint8Array, more = {}) => ({
@@ -85,12 +85,11 @@ const unary = (type: string, body: string | Uint8Array, more = {}) => ({
 });
 const packed = (text: string) => envelope(gzipSync(text), 1);
 const inQuery = (more: string) => `${service}/Evaluate?connect=v1&encoding=json${more}`;
-/** Header fields of other protocols, which Connect ignores. */
-const ofNobody = { "Grpc-Encoding": "x", "Content-Encoding": "x" };
-/** Headers that request an uncompressed error. */
-const unpacked = { "Connect-Accept-Encoding": "identity", "Grpc-Accept-Encoding": "identity" };
+/** Header fields that Connect ignores. */
+const ignoredHeaders = { "Grpc-Encoding": "x", "Content-Encoding": "x" };
+const uncompressedErrors = { "Connect-Accept-Encoding": "identity", "Grpc-Accept-Encoding": "identity" };
 
-// To decode them takes Connect longer than anybody may hold the thread.
+// Connect would block the event loop for too long if it decoded these messages.
 const protocols: readonly (readonly [string, string, RequestInit])[] = [
   ["plain JSON", "/v1/eval", unary("application/json", manyKeys)],
   ["a batch of plain JSON", "/v1/eval/batch", unary("application/json", `{"requests":[${manyKeys}]}`)],
@@ -114,8 +113,8 @@ const protocols: readonly (readonly [string, string, RequestInit])[] = [
     "a packed batch of Connect",
     `${service}/EvaluateBatch`,
     unary("application/connect+json", packed(`{"requests":[${manyKeys}]}`), {
-      ...ofNobody,
-      ...unpacked,
+      ...ignoredHeaders,
+      ...uncompressedErrors,
       "Connect-Content-Encoding": "gzip",
     }),
   ],
@@ -123,7 +122,7 @@ const protocols: readonly (readonly [string, string, RequestInit])[] = [
   [
     "packed gRPC-Web",
     `${service}/Evaluate`,
-    unary("application/grpc-web+json", packed(manyKeys), { ...unpacked, "Grpc-Encoding": "gzip" }),
+    unary("application/grpc-web+json", packed(manyKeys), { ...uncompressedErrors, "Grpc-Encoding": "gzip" }),
   ],
 ];
 
@@ -137,7 +136,7 @@ test.each(protocols)(
       return (await answer.text()) + decodeURIComponent(answer.headers.get("grpc-message") ?? "");
     };
     expect(await ask()).toMatch(/more than 1000 keys/);
-    // One or two of them are all that the budget allows.
+    // The error quota ends after one or two more of these requests.
     await ask();
     await ask();
     expect(await ask()).toMatch(/limit of 4 refusals/);
@@ -152,8 +151,8 @@ test.each([
 ])("a second message through %s is refused undecoded", async (_, path, type) => {
   const both = Buffer.concat([right, manyKeys].map((text) => envelope(Buffer.from(text))));
   const answer = await fetch(app.url + path, unary(type, both));
-  const told = (await answer.text()) + decodeURIComponent(answer.headers.get("grpc-message") ?? "");
-  expect(told).toMatch(/extra input message/);
+  const reported = (await answer.text()) + decodeURIComponent(answer.headers.get("grpc-message") ?? "");
+  expect(reported).toMatch(/extra input message/);
 });
 
 test("a message that is not base64 counts as one refusal", async () => {

@@ -24,7 +24,7 @@ async function ask(path: string, headers: Readonly<Record<string, string>>, body
 const streamHeaders = (encoding: string) => ({
   "Content-Type": "application/connect+json",
   "Connect-Content-Encoding": encoding,
-  // Without it, the answer is packed as the request is.
+  // Without this header, the server compresses the response like the request.
   "Connect-Accept-Encoding": "identity",
 });
 

@@ -9,7 +9,7 @@ import type { Plain } from "./protocol.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
 import { watchWork } from "./watch-work.ts";
 
-/** The number of callers so far. Each test is a caller of its own, with an address that a trusted proxy forwards. */
+/** Each test has a caller with a new address. A trusted proxy forwards the address. */
 let callers = 0;
 const newCaller = () => ({
   "Content-Type": "application/json",
@@ -41,14 +41,13 @@ const app = useApp(
 );
 const never = new AbortController().signal;
 
-/** A game without captures and without repeated positions. */
+/** Every move is a pawn move without a capture, so no position repeats. */
 const pawns = [..."abcdefgh"].flatMap((file) => [`${file}3`, `${file}6`, `${file}4`, `${file}5`]);
 const first = (plies: number) => pawns.slice(0, plies);
 const review = (body: Plain, headers = newCaller()) => post(`${app.url}/v1/review`, body, headers);
 const leftOf = ({ headers }: { readonly headers: Headers }) =>
   /r=(\d+)/.exec(headers.get("ratelimit") ?? "")?.[1];
 
-/** A depth that the engines never reach. */
 const endless = { depth: 30 };
 
 describe.each(streamClients)("$name", (kind) => {
@@ -118,7 +117,7 @@ describe("the cost of a review", () => {
     const answers = [
       await review({ moves: first(9), depth: 2 }, caller),
       await review({ moves: first(10), depth: 2 }, caller),
-      // The mate is not evaluated.
+      // The final position is mate and needs no evaluation.
       await review({ moves: ["f3", "e5", "g4", "Qh4"], depth: 2 }, caller),
     ];
     expect(answers.map(leftOf)).toEqual(["39", "37", "36"]);

@@ -1,4 +1,4 @@
-/** The HTTP status and the gRPC code of each error code, as in the contract's table. */
+/** Maps an error code to its HTTP status and its gRPC code. */
 export const statuses: Readonly<Record<string, readonly [http: number, rpc: string]>> = {
   malformed_json: [400, "invalid_argument"],
   unknown_field: [400, "invalid_argument"],

@@ -36,7 +36,7 @@ test("a stop that has waited long enough cuts searches short and answers them: t
     });
   const asked = [ask("/v1/eval", 30), ask("/v1/bestmove", 29), ask("/v1/eval/stream", 28)];
   const reviewing = ask("/v1/review", 27, { moves: ["e4"] });
-  // The review waits with both of its positions. A request that arrives after the stop is refused.
+  // Both positions of the review wait for an engine. The server rejects requests that arrive after the stop.
   const searches = () => watch.mock.calls[0]?.[0].queue?.();
   await vi.waitFor(() => expect(searches()).toMatchObject({ running: 1, waiting: 4 }), patienceMs);
   const stopped = app.stop();
@@ -49,7 +49,7 @@ test("a stop that has waited long enough cuts searches short and answers them: t
     });
   }
   expect(stream).toMatch(/event: done\ndata: .*"stop_reason":"server_limit"/);
-  // A review of searches that were cut short would be no review.
+  // A review needs complete searches.
   const review = await reviewing;
   expect([review.status, review.headers.get("retry-after")]).toEqual([503, "5"]);
   expect(await review.json()).toMatchObject({ code: "shutting_down", next_action: "retry_later" });

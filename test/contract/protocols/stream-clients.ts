@@ -22,19 +22,18 @@ import { withPlainStructs } from "./structs.ts";
 
 type StreamedCall = "streamEvaluate" | "evaluateBatch" | "reviewGame";
 
-/** A client that reads streams. If the reader stops before the last message, the call is cancelled. */
+/** If the reader ends the loop early, the client cancels the call. */
 export interface StreamClient extends AsyncDisposable {
   /**
-   * Yields the messages of a stream as plain JSON, without null values. Each event has one member, named after the event.
-   * Aborting the signal cancels the call.
-   * @param timeoutMs the deadline, in the form of the protocol
+   * Yields plain JSON without null values. Each event has one member, which is named after the event.
+   * @param signal cancels the call when aborted
+   * @param timeoutMs the deadline that the client sends
    */
   stream(call: StreamedCall, request: Plain, signal: AbortSignal, timeoutMs?: number): AsyncIterable<Plain>;
 }
 
 export interface StreamClientKind {
   readonly name: string;
-  /** True if the protocol supports deadlines. */
   readonly deadlines: boolean;
   open(url: string): StreamClient;
 }
@@ -81,7 +80,7 @@ const paths = {
   reviewGame: "/v1/review",
 };
 
-/** Yields plain JSON from server-sent events or lines. Any status but 200 is the error of the call. */
+/** Throws the error of the call if the status is not 200. */
 async function* plainFrom(
   call: StreamedCall,
   status: number | undefined,
@@ -158,7 +157,6 @@ const plainHttp2: StreamClientKind = {
   },
 };
 
-/** Every protocol that streams, over each version of HTTP that carries it. */
 export const streamClients: readonly StreamClientKind[] = [
   withTransport("gRPC", (baseUrl, sessionManager) => createGrpcTransport({ baseUrl, sessionManager })),
   grpcJs,

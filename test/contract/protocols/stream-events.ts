@@ -3,10 +3,7 @@ export interface ServerSentEvent {
   readonly data: string;
 }
 
-/**
- * Parses server-sent events by the HTML standard, as far as any server may use it: a field on each line, and a blank line after
- * each event.
- */
+/** Parses server-sent events. Each line must have one field, and a blank line must end each event. */
 export async function* eventsFrom(chunks: AsyncIterable<string>): AsyncGenerator<ServerSentEvent> {
   let rest = "";
   let event = "message";

@@ -14,11 +14,10 @@ const engines = createEnginesInProcess();
 const { expectWork, expectNoWork } = watchWork(engines);
 const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "20000" }, { engines });
 const never = new AbortController().signal;
-/** A timeout for a machine that is busy with other tests. */
 const patience = { timeout: patienceMs };
 const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
 
-/** Keeps the only engine busy while `act` runs. */
+/** The server has one engine, which is busy until `act` ends or calls `release`. */
 async function whileBusy<T>(act: (release: () => void) => Promise<T>): Promise<T> {
   const leave = new AbortController();
   const holding = fetch(`${app.url}/v1/eval`, {
@@ -55,12 +54,12 @@ describe.each(streamClients)("$name", (kind) => {
 
   test("a stream reports the queue position of its search, and then its states", async () => {
     const events = await whileBusy(async (release) => {
-      const told: Plain[] = [];
+      const events: Plain[] = [];
       for await (const event of client.stream("streamEvaluate", { fen: startFen, depth }, never)) {
-        told.push(event);
+        events.push(event);
         release();
       }
-      return told;
+      return events;
     });
     expect(events[0]).toEqual(queued(1));
     expect(kindsOf(events)).toEqual(["queued", "evaluation"]);
@@ -95,7 +94,7 @@ describe.each(streamClients)("$name", (kind) => {
       const leftBefore = canceledStreams();
       await read().catch(() => {});
       await expect.poll(canceledStreams, patience).toBe(leftBefore + 1);
-      // The next one is the next one: nobody waits before it.
+      // No other search is waiting.
       const after = new AbortController();
       const events: unknown[] = [];
       for await (const event of client.stream("streamEvaluate", { ...long, multipv: 3 }, after.signal)) {
@@ -136,7 +135,7 @@ test("the events of plain JSON begin with the queue position, and the last evalu
 test("queue positions move up as the queue does", async () => {
   await whileBusy(async (release) => {
     const [first, second] = await Promise.all([ask({}, 16), ask({}, 17)]);
-    const told = (response: Response) => {
+    const readPlaces = (response: Response) => {
       const seen: string[] = [];
       const read = (async () => {
         for await (const chunk of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {
@@ -145,10 +144,10 @@ test("queue positions move up as the queue does", async () => {
       })();
       return { seen, read };
     };
-    const [one, two] = [told(first), told(second)];
+    const [one, two] = [readPlaces(first), readPlaces(second)];
     await expect.poll(() => [one.seen[0], two.seen[0]].toSorted(), patience).toEqual(["1", "2"]);
     await sleep(1500);
-    // Nothing has changed, so nothing more was said.
+    // The queue positions are unchanged, so the streams have no new events.
     expect([one.seen.length, two.seen.length]).toEqual([1, 1]);
     release();
     await Promise.all([one.read, two.read]);
@@ -212,7 +211,7 @@ describe("a stream that is not admitted", () => {
     expect([overloaded.status, await overloaded.json()]).toMatchObject([503, { code: "overloaded" }]);
     const tooDeep = await events(30);
     expect([tooDeep.status, await tooDeep.json()]).toMatchObject([402, { code: "upgrade_needed" }]);
-    // A refused request is given back to the window; an answered one is not.
+    // A rejected request does not use the window, but a successful request does.
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
     await expect.poll(async () => (await post(`${small.url}/v1/eval`, mated)).status, patience).toBe(429);
     const limited = await events(2);

@@ -17,11 +17,10 @@ const never = new AbortController().signal;
 
 type Search = Plain & { readonly depth: number };
 const searchOf = (state: Plain): Search => state.search as Search;
-/** Returns the evaluations of a stream without queue positions, which come if an engine is still busy with the previous test. */
+/** Ignores queue positions. A stream has queue positions if the engine is still busy with the previous test. */
 const evaluationsOf = (events: readonly Plain[]): readonly Plain[] =>
   events.flatMap(({ evaluation }) => (evaluation ? [evaluation as Plain] : []));
 
-/** Returns the part of an answer that is the same for equal calls. */
 function lasting({ id: _, search, ...rest }: Plain): Plain {
   const { time_ms: _ms, nps: _nps, queue_ms: _queue, cached: _cached, ...counters } = search as Plain;
   return { ...rest, search: counters };
@@ -29,7 +28,7 @@ function lasting({ id: _, search, ...rest }: Plain): Plain {
 
 describe.each(streamClients)("$name", (kind) => {
   const { open } = kind;
-  // The cache would give who asks again the last state at once.
+  // Without a cache, a repeated request is searched again. A cached result has no intermediate states.
   const fen = startFen.replace(/1$/, String(1 + streamClients.indexOf(kind)));
   const request = { fen, depth: 10, multipv: 2 };
   let client: StreamClient;

@@ -1,6 +1,6 @@
 import type { Plain } from "./protocol.ts";
 
-/** A google.protobuf.Struct as clients without ProtoJSON represent it: `{ fields: { depth: { numberValue: 3 } } }`. */
+/** Clients without ProtoJSON represent a google.protobuf.Struct in this form: `{ fields: { depth: { numberValue: 3 } } }`. */
 interface Struct {
   readonly fields: Readonly<Record<string, Value>>;
 }
@@ -33,7 +33,6 @@ function valueFromPlain(plain: unknown): Value {
   }
 }
 
-/** Replaces every Struct of a message by the JSON that it represents. */
 export function withPlainStructs(message: object): object {
   return plainOf(message) as object;
 }

@@ -10,14 +10,13 @@ import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
-/** Limits with which searches are short, and no caller is rate-limited. */
+/** With these limits, searches are short and callers are never rate limited. */
 const limits = { movetime_ms_max: 60, concurrent: 1000, rates: [rateOf("minute", 1_000_000, 60)] };
 const plans = usePlansFile({ id: "keyless", limits }, { id: "free", limits: { ...limits, depth_max: 25 } });
 
 const board = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR";
 const json = { "Content-Type": "application/json" };
 
-/** The next action that a problem document advises. */
 interface Advice {
   readonly code: string;
   readonly next_action: string;
@@ -30,7 +29,7 @@ const keysOnly = useApp(
 );
 
 describe("to a caller", () => {
-  // A suggestion must be answered, whatever the answer is: nothing waits for a search.
+  // The service must answer a suggestion, but the content of the answer is not important. Therefore, the searches are short.
   const app = useApp(
     { KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans },
     { engines: createEnginesInProcess({ quickPlies: 30 }) },
@@ -216,7 +215,7 @@ test("a caller without a key gets no suggestion if a key is required", async () 
   expect([body.next_action, body.suggested_request]).toEqual(["contact_operator", null]);
 });
 
-/** Generates requests that often have errors, sometimes several, and that often can be corrected. */
+/** Most generated requests are invalid. Many invalid requests can be corrected. */
 const brokenRequest: fc.Arbitrary<Plain> = fc.record({
   fen: fc.oneof(
     {

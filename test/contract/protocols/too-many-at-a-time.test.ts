@@ -6,7 +6,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
-/** Engines whose deeper searches outlast a test. A caller with a key may have four searches at a time, each of up to a minute. */
+/** Searches deeper than 10 plies do not end during a test. */
 const engines = createEnginesInProcess({ quickPlies: 10 });
 const app = useApp(
   { KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "6", KIBITZ_TRUST_PROXY: "127.0.0.1" },
@@ -16,7 +16,7 @@ const app = useApp(
 const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 
-/** The number of callers so far. All keys of an address count as one caller, so each caller has an address of its own. */
+/** All keys of an address share their limits. Therefore, each caller has a new address. */
 let callers = 0;
 async function newCaller() {
   const address = { "X-Forwarded-For": `198.51.100.${++callers}` };
@@ -24,7 +24,10 @@ async function newCaller() {
   return { ...json, ...address, Authorization: `Bearer ${body.key}` };
 }
 
-/** Starts searches of one caller that differ in their number of lines and run until the caller disconnects. */
+/**
+ * Each search has another number of lines, because equal searches would share a result. All searches run until the caller
+ * disconnects.
+ */
 function startSearches(count: number, headers: Readonly<Record<string, string>>) {
   const leaving = new AbortController();
   const answers: Response[] = [];

@@ -7,16 +7,12 @@ import {
 } from "@connectrpc/connect-node";
 import type { Protocol } from "../../../src/request/context.ts";
 
-/** A Connect client that calls services which are not part of the API, such as reflection and health, as many tools do. */
+/** Many gRPC tools call the services for health and reflection, which are not part of the API. */
 export interface ToolClient {
   readonly name: string;
   readonly protocol: Protocol;
-  /** True if client and server can send at the same time. */
   readonly duplex: boolean;
-  /**
-   * Creates a transport.
-   * @param sessions the manager that opens connections of HTTP/2, which the caller closes
-   */
+  /** The caller must close `sessions`, which opens the connections of HTTP/2. */
   open(baseUrl: string, sessions: Http2SessionManager): Transport;
 }
 

@@ -15,7 +15,7 @@ import { freePort } from "../../support/free-port.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const dataDir = useTemporaryFolder();
-/** A port chosen in advance, because the server does not report a port of its own before it is ready. */
+/** The test must know the port before the server is ready, so the test chooses the port. */
 const port = await freePort();
 
 let app: App | undefined;
@@ -31,7 +31,7 @@ test("health and reflection answer while engines start and while the server stop
   });
   const mayStart = Promise.withResolvers<void>();
   const engines = mayStart.promise.then(() => openEngines(config, silentLog, new AbortController().signal));
-  // A stop that waited for those who watch would take ten minutes.
+  // Watch streams stay open for ten minutes. The stop must not wait for them.
   const starting = startApp(config, silentLog, engines, { drainMs: 600_000 });
   const baseUrl = `http://127.0.0.1:${port}`;
   const check = (init = {}) =>
@@ -55,7 +55,7 @@ test("health and reflection answer while engines start and while the server stop
   expect((await unknown.next()).value).toMatchObject({ status: Status.SERVICE_UNKNOWN });
   const talk = reflection.serverReflectionInfo(talkForever())[Symbol.asyncIterator]();
   expect((await talk.next()).value).toMatchObject({ messageResponse: { case: "listServicesResponse" } });
-  // Calls that need engines are refused as starting, also if they do not exist.
+  // While the server starts, even unknown calls are rejected as starting.
   expect((await fetch(`${baseUrl}/grpc.health.v1.Health/Check`)).status).toBe(405);
   expect(await (await fetch(`${baseUrl}/engines`)).json()).toMatchObject({ code: "starting" });
 
@@ -65,7 +65,7 @@ test("health and reflection answer while engines start and while the server stop
   expect(await check()).toEqual({ status: "SERVING" });
   expect((await fetch(`${baseUrl}/readyz`)).status).toBe(200);
 
-  // A connection that is in the middle of a request when the stop begins.
+  // The connection has sent only a part of its request when the stop begins.
   const body = '{"service": ""}';
   const { socket, closed } = await open(port);
   socket.write(
@@ -82,7 +82,7 @@ test("health and reflection answer while engines start and while the server stop
   await stopped;
 });
 
-/** Yields one question and never ends the stream. */
+/** Sends one question, and then keeps the stream open. */
 async function* talkForever() {
   yield { messageRequest: { case: "listServices", value: "" } } as const;
   await new Promise(() => {});

@@ -17,7 +17,7 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { type ToolClient, toolClients } from "./tool-clients.ts";
 
-// The strictest mode: analyses need a key, these do not.
+// Analyses need a key in this mode, but health and reflection do not.
 const app = useApp({ KIBITZ_ACCESS: "keys" }, { engines: createEnginesInProcess() });
 
 const services = [
@@ -37,7 +37,6 @@ const json = (body: string, type = "application/json") => ({
   body,
 });
 
-/** The headers of a reflection stream over HTTP/2, whose first message lists the services. */
 const conversation = { ":method": "POST", ":path": reflectionPath, "content-type": "application/grpc" };
 const question = Buffer.from([0, 0, 0, 0, 2, 0x3a, 0]);
 
@@ -45,7 +44,6 @@ async function* listServices() {
   yield { messageRequest: { case: "listServices", value: "" } } as const;
 }
 
-/** Opens a transport for the tests of a group. */
 function useTransport(open: ToolClient["open"]): () => Transport {
   let transport: Transport;
   let sessions: Http2SessionManager;
@@ -201,7 +199,7 @@ test("reflection lists every service of the protos, and each of their calls is a
   for (const { name, calls } of declared) {
     expect(calls).not.toEqual([]);
     for (const call of calls) {
-      // A call that is known takes POST, and one that is not is no path at all.
+      // A known call is rejected because it needs POST. An unknown call is not found.
       const answer = await fetch(`${app.url}/${name}/${call}`, { method: "DELETE" });
       expect([call, answer.status]).not.toEqual([call, 404]);
     }
@@ -288,7 +286,7 @@ test("a caller that leaves a stream of reflection in any way is forgotten, and t
     }
     client.destroy();
   }
-  // More than may talk at a time: none of them is still counted.
+  // More streams than an address may have open. The server must have removed every stream from its count.
   await expect
     .poll(async () => (await http2Get(app.url, conversation, question)).body)
     .toContain("grpc.health.v1.Health");

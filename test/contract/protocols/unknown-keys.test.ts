@@ -26,7 +26,7 @@ const app = useApp(
 const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 
-/** The statuses of MCP, by a tool that needs no engine. */
+/** The statuses of an MCP tool that needs no engine. */
 const agents: Omit<HeadsKind, "upgrade"> = {
   name: "MCP",
   ok: 200,
@@ -77,7 +77,7 @@ test.each([...heads, agents])(
     const wait = refused.headers.get("retry-after") ?? refused.trailers.get("retry-after");
     expect(wait).toEqual(kind.errorsHaveHeaders ? expect.stringMatching(/^([1-9]|1\d|20)$/) : null);
     expect((await ask(app.url, quick, address)).status).toBe(kind.later);
-    // A key in memory needs no look-up at first, and is looked up again all the same.
+    // The server reads a key from the database again even if the key is in memory.
     expect((await askWith(remembered)).status).toBe(kind.ok);
     passMs(4000);
     expect((await askWith(remembered)).status).toBe(kind.ok);

@@ -17,7 +17,7 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-/** The number of callers so far. Each test is a caller of its own, with an address that a trusted proxy forwards. */
+/** Each test has a caller with a new address. A trusted proxy forwards the address. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 type Caller = ReturnType<typeof newCaller>;
@@ -25,14 +25,12 @@ type Caller = ReturnType<typeof newCaller>;
 const review = (request: object, caller: Caller, more: Readonly<Record<string, string>> = {}) =>
   post(`${app.url}/v1/review`, { ...request }, { "Content-Type": "application/json", ...caller, ...more });
 
-/** Uses up the caller's rate limit window. */
 async function useUp(caller: Caller): Promise<void> {
   for (let count = 0; count < 4; count++) {
     expect((await review({ moves: ["f3", "e5", "g4", "Qh4#"], depth: 1 }, caller)).status).toBe(200);
   }
 }
 
-/** A PGN that the parser rejects at once. */
 const noGame = { pgn: "1. e4 e4" };
 
 describe("if the window of a caller is used up, a game is refused unread", () => {
@@ -87,20 +85,19 @@ describe("if the window of a caller is used up, a game is refused unread", () =>
 });
 
 describe("a review that is refused after its game was read", () => {
-  /** Returns a game that counts for four requests, when three are left in the window. */
+  /** Returns pawn moves. A review of the game costs four requests, but three requests are left in the window. */
   const pushes = (white: number, black: number) =>
     [..."abcdefgh"].flatMap((file) => [`${file}${white}`, `${file}${black}`]);
   const moves = [...pushes(3, 6), ...pushes(4, 5)];
   const oneIsUsed = async (caller: Caller) =>
     expect((await review({ moves: ["e4"], depth: 1 }, caller)).status).toBe(200);
 
-  /** A game with a comment of 24 KiB. */
   const long = {
     pgn: `{${"x".repeat(24 * 1024)}} ${moves.join(" ")}`,
     depth: 1,
   };
 
-  /** Expects that ten of these requests are read: each counts for three of the thirty in a window. */
+  /** A window allows 30 refusals. Each refused review counts as three refusals, because the server read 24 KiB. */
   async function expectTenAreRead(ask: () => Promise<string>): Promise<void> {
     for (let count = 0; count < 10; count++) {
       expect(await ask()).toContain("This review counts for 4 requests");

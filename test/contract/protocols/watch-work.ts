@@ -3,18 +3,19 @@ import { expect } from "vitest";
 import type { EnginesInProcess } from "../../support/engines-in-process.ts";
 import { patienceMs } from "../../support/patience.ts";
 
-/** The milliseconds in which a search that still waits for the engine would have started. */
+/** A waiting search would start within these milliseconds. */
 const settleMs = 30;
 
-/** Observes whether the engines search, by the commands that they receive. */
+/** Detects searches by the commands that the engines receive. */
 export function watchWork(engines: EnginesInProcess) {
   return {
-    /** Expects that the engines are searching. */
     async expectWork(): Promise<void> {
       await expect.poll(() => engines.searching, { timeout: patienceMs, interval: 2 }).toBeGreaterThan(0);
     },
 
-    /** Expects, just after the caller has disconnected, that the engines are stopped and start no other search of the caller. */
+    /**
+     * Expects that all engines stop and that no waiting search starts. Call this function after the client has disconnected.
+     */
     async expectNoWork(): Promise<void> {
       await expect.poll(() => engines.searching, { timeout: patienceMs, interval: 2 }).toBe(0);
       const { begun } = engines;

@@ -11,9 +11,8 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { type RunningApp, useApp } from "../../support/running-app.ts";
 
 /**
- * The tested access modes. The caller is authenticated before the body is read, on every route and protocol, with every kind of
- * credential: in `public` with every kind of body, in the other modes with a valid one. The log line is checked too, because the
- * HTTP status of a stream is always 200.
+ * The server must authenticate the caller before it reads the body, on every route and in every access mode. The tests also
+ * read the log, because the HTTP status of a stream is always 200.
  */
 const modes = ["public", "keys", "open"] as const;
 type Mode = (typeof modes)[number];
@@ -26,17 +25,13 @@ interface Route {
   readonly method: string;
   readonly path: string;
   readonly type?: string;
-  /** True if calls of this route count towards limits. */
   readonly limited: boolean;
-  /** True if the route requires a key. */
-  readonly ofKey?: boolean;
-  /** True if the route revokes the key, so that it can be called only once with a key. */
+  readonly needsKey?: boolean;
+  /** True if the call revokes the key. A key can be revoked only once. */
   readonly once?: boolean;
-  /** Request bodies by name. */
   readonly bodies: Readonly<Record<string, Buffer>>;
-  /** True if the route does not check credentials. */
   readonly exempt?: boolean;
-  /** True if the route is not an API call: its requests are logged only if they are rejected. */
+  /** True if the route is a page or a probe. The log has only the rejected requests of such a route. */
   readonly page?: boolean;
 }
 
@@ -81,8 +76,8 @@ const jsonRoutes: readonly Route[] = [
   posting("/v1/eval/batch", bodiesOf(batch, unreadableItems)),
   posting("/v1/review", bodiesOf(game)),
   posting("/v1/keys", bodiesOf("{}"), false),
-  withoutBody("GET", "/v1/keys/self", { ofKey: true }),
-  withoutBody("DELETE", "/v1/keys/self", { ofKey: true, once: true }),
+  withoutBody("GET", "/v1/keys/self", { needsKey: true }),
+  withoutBody("DELETE", "/v1/keys/self", { needsKey: true, once: true }),
   ...["/engines", "/v1/engines", "/price", "/v1/price", "/nothing"].map((path) => withoutBody("GET", path)),
   ...["/", "/docs", "/openapi.json", "/problems", "/problems/rate-limited"].map((path) =>
     withoutBody("GET", path, { page: true }),
@@ -103,7 +98,6 @@ const framed = (bodies: Readonly<Record<string, Buffer>>) =>
     Object.entries(bodies).map(([name, body]) => [name, name === "empty" ? body : envelope(body)]),
   );
 
-/** The routes of all RPCs, over each protocol that is served at their paths. */
 const rpcRoutes: readonly Route[] = [AnalysisService, GameService, KeyService].flatMap((service) =>
   service.methods.flatMap((method) => {
     const path = `/${service.typeName}/${method.name}`;
@@ -113,7 +107,7 @@ const rpcRoutes: readonly Route[] = [AnalysisService, GameService, KeyService].f
       method: "POST",
       path,
       limited: readable !== undefined,
-      ofKey: ["GetKey", "RevokeKey"].includes(method.name),
+      needsKey: ["GetKey", "RevokeKey"].includes(method.name),
       once: method.name === "RevokeKey",
     };
     const types =
@@ -159,7 +153,6 @@ describe.each(modes)("in the mode %s", (mode) => {
     { engines: createEnginesInProcess() },
   );
   const ask = useHttp2(app);
-  /** Requests that have no log line. */
   const unlogged: string[] = [];
 
   async function newKey(): Promise<string> {
@@ -167,7 +160,7 @@ describe.each(modes)("in the mode %s", (mode) => {
     return JSON.parse(body).key;
   }
 
-  const revokedKey = remembered(async () => {
+  const revokedKey = cached(async () => {
     const authorization = `Bearer ${await newKey()}`;
     await ask({ method: "DELETE", path: "/v1/keys/self", authorization });
     return authorization;
@@ -207,9 +200,9 @@ describe.each(modes)("in the mode %s", (mode) => {
           expect(lines, what).toHaveLength(isLogged ? 1 : 0);
           expectRefusal(answer, lines[0]?.code, refusal, what);
           const isKnown = !["invalid_api_key", "api_key_required"].includes(String(lines[0]?.code));
-          const told = route.limited && isKnown && mode !== "open";
+          const hasWindows = route.limited && isKnown && mode !== "open";
           expect([answer.headers["ratelimit-policy"], answer.headers.ratelimit], what).toEqual(
-            told
+            hasWindows
               ? [expect.stringContaining('"minute";q='), expect.stringContaining('"minute";r=')]
               : [undefined, undefined],
           );
@@ -224,8 +217,7 @@ describe.each(modes)("in the mode %s", (mode) => {
   });
 });
 
-/** Creates a value at its first use and returns the same value afterwards. */
-function remembered<T>(make: () => Promise<T>): () => Promise<T> {
+function cached<T>(make: () => Promise<T>): () => Promise<T> {
   let made: Promise<T> | undefined;
   return () => {
     made ??= make();
@@ -233,7 +225,7 @@ function remembered<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Returns the expected error code for a credential, or undefined if the credential is accepted. */
+/** Returns undefined if the server accepts the credential. */
 function wanted(route: Route, credential: Credential, mode: Mode): string | undefined {
   if (route.exempt) {
     return undefined;
@@ -278,7 +270,7 @@ interface Logged {
   readonly requestId: string;
 }
 
-/** Returns the log lines of a request after all of them have been written. */
+/** Waits until the request is logged, and returns the log lines of the request. */
 async function linesOf(app: RunningApp, requestId: string): Promise<readonly Line[]> {
   await expect.poll(() => callLinesOf(app, requestId), { interval: 2 }).not.toEqual([]);
   await sleep(1);
@@ -286,8 +278,8 @@ async function linesOf(app: RunningApp, requestId: string): Promise<readonly Lin
 }
 
 /**
- * The log lines of calls by request, and the position up to which each log was read, because reading the whole log for each
- * request takes seconds.
+ * The log lines of each request, and the number of lines that were already read. To search the whole log for every request
+ * would take seconds.
  */
 const callLines = new WeakMap<RunningApp, { readonly byRequest: Map<string, Line[]>; read: number }>();
 
@@ -317,7 +309,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Sends requests over one HTTP/2 connection, each from another caller's address. */
+/** Each request has another address, which a trusted proxy forwards. */
 function useHttp2(app: RunningApp) {
   let session: ReturnType<typeof connect>;
   let callers = 0;

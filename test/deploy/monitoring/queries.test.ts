@@ -63,7 +63,6 @@ describe("queries", () => {
     "the queries of the panel $title name existing series and labels",
     ({ lines }) => {
       expect(Object.values(lines).flatMap(violationsIn)).toEqual([]);
-      // The legend may use only labels that the query keeps.
       for (const [legend, query] of Object.entries(lines)) {
         const named = [...legend.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = ""]) => label);
         const by = named.filter((label) => !ofPrometheus.includes(label));

@@ -31,7 +31,6 @@ describeWith("prometheus")("the rules, as promtool sees them,", () => {
 
   test("promtool accepts the queries of the dashboard", () => {
     const queries = [...panels.values()].flatMap(({ lines }) => Object.values(lines));
-    // JSON is YAML.
     const rules = queries.map((query, index) => ({
       record: `panel:${index}`,
       expr: query.replaceAll("$__rate_interval", "1m").replaceAll("$instance", ".*"),

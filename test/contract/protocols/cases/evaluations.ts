@@ -3,7 +3,7 @@ import { type AnswerCase, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
-/** Cases of the analysis calls whose right answers are known without an engine. */
+/** The expected answers follow from the rules of chess, whatever the engine. */
 export const evaluations: readonly AnswerCase[] = [
   {
     ...common,
@@ -48,7 +48,7 @@ export const evaluations: readonly AnswerCase[] = [
         ),
       },
     },
-    // The engine decides if the best move is newer than the lines.
+    // The best move may be newer than the lines. This depends on the engine.
     warnings: expect.any(Array) as unknown as readonly string[],
   },
   {
@@ -182,7 +182,7 @@ export const evaluations: readonly AnswerCase[] = [
     name: "castles in Chess960 as king takes rook",
     request: { fen: "4R3/8/8/8/8/5k1P/7P/5K1R w H - 0 1", depth: 8 },
     answer: {
-      // Written so that it is Chess960 when it is sent back alone.
+      // This FEN is recognized as Chess960 even without the field `chess960`.
       fen: "4R3/8/8/8/8/5k1P/7P/5K1R w H - 0 1",
       chess960: true,
       best_move: {
@@ -232,7 +232,7 @@ export const evaluations: readonly AnswerCase[] = [
     answer: {
       search: { stop_reason: "movetime", deterministic: false, limits: { depth: 30, movetime_ms: 60 } },
     },
-    // Nobody knows what the engine was doing when time ended.
+    // The result depends on the speed of the machine.
     warnings: expect.any(Array) as unknown as readonly string[],
   },
   {

@@ -5,10 +5,9 @@ const common = { kind: "answer", call: "evaluate" } as const;
 
 const noSearch = { depth: 0, nodes: 0, time_ms: 0, stop_reason: "terminal" } as const;
 const drawn = { cp: 0, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 }, win_percent: 50 } as const;
-/** Moves of both knights out and back to their squares. */
+/** Both sides move a knight and return it, so the position repeats. */
 const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"] as const;
 
-/** Cases of finished games, and of games with a history. */
 export const games: readonly AnswerCase[] = [
   {
     ...common,

@@ -3,7 +3,6 @@ import type { AnswerCase } from "./case.ts";
 
 const common = { kind: "answer", request: {} } as const;
 
-/** Cases of the calls that list engines and prices. */
 export const listings: readonly AnswerCase[] = [
   {
     ...common,

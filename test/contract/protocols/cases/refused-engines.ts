@@ -28,7 +28,7 @@ const badOptions = (
   pointers: wrong.map((option) => `/options/${option}`),
 });
 
-/** Cases of engines, paths and options that every protocol rejects with the same code and violations. */
+/** Every protocol rejects these engines, paths and options with the same code and violations. */
 export const refusedEngines: readonly RefusalCase[] = [
   {
     ...common,

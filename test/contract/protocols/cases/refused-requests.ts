@@ -3,7 +3,7 @@ import { type RefusalCase, startFen } from "./case.ts";
 
 const common = { kind: "refusal", call: "evaluate", nextAction: "fix_request" } as const;
 
-/** Creates a case of a rejected FEN. Each of its violations points to `/fen`. */
+/** All violations of a rejected FEN point to `/fen`. */
 const badFen = (
   name: string,
   fen: string,
@@ -11,7 +11,7 @@ const badFen = (
   violations = 1,
 ): RefusalCase => ({ ...common, name, request: { fen }, code, pointers: Array(violations).fill("/fen") });
 
-/** Creates a case of a number out of range. The suggested request has the nearest allowed number. */
+/** Expects that the suggested request has the nearest allowed number. */
 const outOfRange = (wrong: Readonly<Record<string, number>>, nearest: Plain): RefusalCase => ({
   ...common,
   name: Object.entries(wrong).flat().join(" "),
@@ -21,7 +21,7 @@ const outOfRange = (wrong: Readonly<Record<string, number>>, nearest: Plain): Re
   suggestion: { fen: startFen, ...nearest },
 });
 
-/** Cases of positions, moves and numbers that every protocol rejects with the same code and violations. */
+/** Every protocol rejects these positions, moves and numbers with the same code and violations. */
 export const refusedRequests: readonly RefusalCase[] = [
   { ...common, name: "no FEN", request: {}, code: "invalid_fen", pointers: ["/fen"] },
   badFen("an empty FEN", "", "invalid_fen"),

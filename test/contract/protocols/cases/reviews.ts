@@ -9,11 +9,10 @@ const foolsMate = `[White "Anna"]
 1. f3 {[%clk 0:04:58]} e5 2. g4 $6 {no} (2. e4) 2... Qh4# 0-1
 `;
 
-/** Returns a game of the given number of plies in which the knights move out and back. */
 const knightMoves = (plies: number) =>
   Array.from({ length: plies }, (_, ply) => ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4]).join(" ");
 
-/** Cases of game reviews whose right answers are known without an engine. */
+/** The expected reviews follow from the rules of chess, whatever the engine. */
 export const reviews: readonly AnswerCase[] = [
   {
     ...common,
@@ -170,7 +169,7 @@ export const refusedReviews: readonly RefusalCase[] = [
   {
     ...refused,
     name: "a review of a game with more than 600 plies",
-    // Too long to be sent back as a suggestion.
+    // The game is too long for a suggestion.
     request: { pgn: `{${"x".repeat(64 * 1024)}} ${knightMoves(2000)}` },
     code: "out_of_range",
     pointers: ["/pgn"],

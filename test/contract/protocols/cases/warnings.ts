@@ -2,7 +2,6 @@ import { type AnswerCase, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
-/** Cases of requests that were corrected, and of answers with other warnings. */
 export const warnings: readonly AnswerCase[] = [
   {
     ...common,
@@ -13,7 +12,7 @@ export const warnings: readonly AnswerCase[] = [
   },
   {
     ...common,
-    name: "does not tell of a default depth where nodes are given",
+    name: "has no warning about the default depth if the request limits the nodes",
     request: { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 0 1", nodes: 300, multipv: 1, movetime_ms: 60_000 },
     answer: { search: { stop_reason: "nodes", limits: { nodes: 300, movetime_ms: 60_000 } } },
   },

@@ -12,7 +12,6 @@ import {
 import type { ProtocolKind } from "../protocol.ts";
 import { protocolFromTransport } from "../protocol-from-transport.ts";
 
-/** Creates a protocol of Connect's own clients: for Node over HTTP/1.1 and HTTP/2, and for browsers over fetch. */
 const protocolWith = (
   name: string,
   open: (baseUrl: string, sessionManager: Http2SessionManager) => Transport,
@@ -33,7 +32,7 @@ export const connectJson = protocolWith("Connect JSON", (baseUrl) =>
 export const connectJsonHttp2 = protocolWith("Connect JSON over HTTP/2", (baseUrl, sessionManager) =>
   createConnectTransport({ baseUrl, httpVersion: "2", sessionManager, useBinaryFormat: false }),
 );
-/** Connect with the message in the query of a GET request, for unary calls without side effects. */
+/** Sends the message in the query of a GET request. Connect allows GET for unary calls without side effects. */
 export const connectGet = protocolWith("Connect GET", (baseUrl) =>
   createConnectTransport({ baseUrl, httpVersion: "1.1", useBinaryFormat: false, useHttpGet: true }),
 );

@@ -15,7 +15,7 @@ import type { Call, Outcome, Plain, ProtocolKind, Refused } from "../protocol.ts
 import { refusalFromDetails } from "../refusal-from-details.ts";
 import { structFromPlain, withPlainStructs } from "../structs.ts";
 
-/** gRPC's own client for Node, which reads only the .proto files of the API. */
+/** The official gRPC client for Node. The client reads only the .proto files of the API. */
 export const grpcJs: ProtocolKind = {
   name: "grpc-js",
   open(url) {
@@ -41,14 +41,12 @@ export const grpcJs: ProtocolKind = {
 
 const streams: readonly Call[] = ["streamEvaluate", "evaluateBatch", "reviewGame"];
 
-/** A client as proto-loader creates it: a method for each call. */
 export type DynamicClient = Client & Readonly<Record<Call, (...args: readonly unknown[]) => DynamicCall>>;
 interface DynamicCall extends AsyncIterable<object> {
   cancel(): void;
   on(event: "metadata", listener: (metadata: Metadata) => void): void;
 }
 
-/** The service definitions, read once, as an application does. */
 const definitions = loadSync(
   [
     "chess/analysis/v1/analysis_service.proto",
@@ -69,7 +67,6 @@ function protoFolder(name: string): string {
   return fileURLToPath(new URL(`../../../../${name}`, import.meta.url));
 }
 
-/** Creates clients over HTTP/2 without TLS. */
 export function createClients(url: string): {
   readonly analysis: DynamicClient;
   of(call: Call): DynamicClient;
@@ -100,7 +97,7 @@ async function readUnary(
   metadata: Metadata,
 ): Promise<Outcome> {
   let headers: Metadata | undefined;
-  // Nothing is looked at in the callback: an exception in it would be lost, and the call never end.
+  // Do not throw in the callback: the exception would be lost, and the call would never end.
   const { error, answer } = await new Promise<{ error: ServiceError | null; answer?: object }>((resolve) => {
     client[call](message, metadata, (error: ServiceError | null, answer?: object) =>
       resolve({ error, ...(answer && { answer }) }),
@@ -147,7 +144,7 @@ function requestIdFrom(headers: Metadata | undefined): string | undefined {
 function refusedFrom(error: ServiceError, headers: Metadata | undefined): Refused {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
   const { message, info, violations, problem } = detailsFromBytes(definitions, bytes as Buffer | undefined);
-  // Users of grpc-js see this beside the details.
+  // `details` is the error text that users of grpc-js see.
   expect(error.details).toBe(message);
   return {
     kind: "refusal",

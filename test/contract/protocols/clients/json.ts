@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { expectDescribed } from "../../../openapi/described.ts";
 import { plainFromProtoJson } from "../proto-json.ts";
-import type { Call, Plain, ProtocolKind, ToldViolation } from "../protocol.ts";
+import type { Call, Plain, ProtocolKind, ReportedViolation } from "../protocol.ts";
 
 const routes: Readonly<Record<Call, readonly [verb: string, path: string]>> = {
   evaluate: ["POST", "/v1/eval"],
@@ -16,7 +16,6 @@ const routes: Readonly<Record<Call, readonly [verb: string, path: string]>> = {
   revokeKey: ["DELETE", "/v1/keys/self"],
 };
 
-/** Plain JSON over fetch. */
 export const json: ProtocolKind = {
   name: "/v1",
   open: (url) => ({
@@ -34,7 +33,7 @@ export const json: ProtocolKind = {
       expectDescribed(verb, url + path, response, body);
       if (response.ok) {
         const answer = plainFromProtoJson(body);
-        // The other protocols return the last message of a stream.
+        // Like the other protocols, return the last message of the stream.
         return { kind: "answer", requestId, answer: call === "reviewGame" ? { review: answer } : answer };
       }
       expect(response.headers.get("content-type")).toBe("application/problem+json");
@@ -52,7 +51,7 @@ function queryOf(request: Plain): string {
 }
 
 function refusalFromProblem(problem: Plain) {
-  const errors = problem.errors as readonly ToldViolation[];
+  const errors = problem.errors as readonly ReportedViolation[];
   return {
     code: String(problem.code),
     message: String(problem.detail),
@@ -63,8 +62,8 @@ function refusalFromProblem(problem: Plain) {
   };
 }
 
-function withoutNull(violation: ToldViolation): ToldViolation {
+function withoutNull(violation: ReportedViolation): ReportedViolation {
   const { pointer, code, message, ...others } = violation;
-  const told = Object.entries(others).filter(([, value]) => value !== null);
-  return { pointer, code, message, ...Object.fromEntries(told) };
+  const present = Object.entries(others).filter(([, value]) => value !== null);
+  return { pointer, code, message, ...Object.fromEntries(present) };
 }
