@@ -8,7 +8,10 @@ import {
 } from "../request/context.ts";
 import { hasArrived, type NodeRequest } from "./message.ts";
 
-/** Counts bytes of one body until its call ends. Throws `overloaded` if the budget has no room for them. */
+/**
+ * Reserves bytes of the budget for a body until the call ends. Throws a KibitzError `overloaded` if the budget has too few
+ * bytes left.
+ */
 export type CountBytes = (bytes: number) => void;
 
 export type BodyBudget = ReturnType<typeof createBodyBudget>;
@@ -16,17 +19,23 @@ export type BodyBudget = ReturnType<typeof createBodyBudget>;
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
   readonly maxBytesPerAddress?: number;
-  /** The bytes of each body that do not count, so that large ones cannot crowd out small ones: 313 MiB for all calls. */
+  /**
+   * The budget ignores this many bytes of each body, so that large bodies cannot crowd out small ones. All calls together can
+   * have 313 MiB of ignored bytes.
+   */
   readonly freeBytes?: number;
   readonly addressOf?: (request: RequestContext) => string;
 }
 
 const mib = 1024 * 1024;
 
-/** The maximum number of bodies decompressed at a time: the number of Node's threads. */
+/** The maximum number of bodies that are decompressed at the same time. Node has four threads for this task. */
 const inflationsMax = 4;
 
-/** Creates the memory budget for bodies that are large, slow or never complete, until their calls end. */
+/**
+ * Creates a memory budget for request bodies. The budget reserves the bytes of a body until the call ends, even if the body
+ * never arrives completely.
+ */
 export function createBodyBudget({
   maxBytes = 64 * mib,
   maxBytesPerAddress = 16 * mib,
@@ -63,7 +72,9 @@ export function createBodyBudget({
   }
 
   return {
-    /** Returns a function that counts the bytes of a body as sent, and then those that decompression adds. */
+    /**
+     * Returns a function that counts the bytes of one body: first the bytes received, then the bytes added by decompression.
+     */
     countOf(request: RequestContext, outcome: RequestOutcome): CountBytes {
       const address = addressOf(request);
       let read = 0;
@@ -79,8 +90,10 @@ export function createBodyBudget({
       };
     },
     /**
-     * Decompresses a body. Only a few are decompressed at a time; the others wait in order.
-     * @throws CallerLeft if the call has already ended; `overloaded` as `count`; the error of `inflate`
+     * Decompresses a body. If too many bodies are being decompressed, waits until one of them is finished.
+     * @throws CallerLeft if the call has already ended
+     * @throws KibitzError `overloaded` if the budget has too few bytes left
+     * @throws the error of `inflate`
      */
     async inflate<T extends Uint8Array>(
       packed: Uint8Array,
@@ -112,9 +125,10 @@ export function createBodyBudget({
 }
 
 /**
- * Reads a body. Resolves with undefined beyond `maxBytes`: the responder must then discard the rest. An iterator would add 12 µs
- * to a request of 85 µs.
- * @throws CallerLeft if the client disconnects or is too slow; the error of `count`
+ * Reads a body. Resolves with undefined if the body has more than `maxBytes`: the caller must then discard the rest. Uses
+ * events, because an iterator would add 12 µs to a request of 85 µs.
+ * @throws CallerLeft if the client disconnects or is too slow
+ * @throws the error of `count`
  */
 export function readBytes(
   req: NodeRequest,

@@ -2,10 +2,13 @@ import type { Duplex } from "node:stream";
 import { outcomeOf } from "../request/context.ts";
 import type { NodeRequest, NodeResponse } from "./message.ts";
 
-/** The longest rest of a body that is discarded to keep an HTTP/1.1 connection. */
+/** The maximum number of unread bytes that are discarded so that an HTTP/1.1 connection can be used again. */
 const worthReadingBytes = 64 * 1024;
 
-/** Milliseconds to read an answer before a connection with unread bytes is destroyed: its reset would overtake the answer. */
+/**
+ * Milliseconds in which a client can read the answer before its connection is destroyed. Destroying a connection with unread
+ * bytes sends a reset, which could arrive before the answer.
+ */
 const lingerMs = 1000;
 
 export function endSoon(socket: Duplex, lastWords = ""): void {
@@ -14,22 +17,27 @@ export function endSoon(socket: Duplex, lastWords = ""): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
-/** Bytes discarded before each pause: 4 MB per second, so that a body does not block other requests (a megabyte takes 3 ms). */
+/**
+ * The number of bytes that are discarded before each pause. The rate is 4 MB per second, so that a large body does not block
+ * other requests.
+ */
 const discardedAtOnceBytes = 64 * 1024;
 const discardPauseMs = 16;
 
 /**
- * Ends an answer before the request has been read. Nothing may read the request afterwards. Bytes that still arrive are discarded
- * for a second: closing an HTTP/1.1 connection with unread bytes resets it, and a third of the clients that sent 2 MB saw "broken
- * pipe" instead of the status 413 (RFC 9112 section 9.6).
+ * Sends an answer although the request has not been read completely. Do not read the request after this call.
+ *
+ * Bytes of the request that still arrive are discarded for a second. Closing an HTTP/1.1 connection with unread bytes resets
+ * the connection (RFC 9112 section 9.6). In a test, a third of the clients that sent 2 MB got "broken pipe" instead of the
+ * status 413.
  */
 export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer | undefined): void {
-  if (!("stream" in res) && muchToCome(req)) {
+  if (!("stream" in res) && hasLongRest(req)) {
     res.shouldKeepAlive = false;
   }
   if ("stream" in res || req.complete || res.shouldKeepAlive) {
     discardAfterAnswer(req, res);
-    // An empty write would keep HTTP/2 from ending the stream with the headers.
+    // Do not write an empty body: HTTP/2 could then not end the stream with the headers.
     if (body === undefined) {
       res.end();
     } else {
@@ -37,7 +45,7 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
     }
     return;
   }
-  // The end of the response would close the connection.
+  // Write the answer but do not end the response yet, because `end` would close the connection.
   if (body === undefined) {
     res.flushHeaders();
   } else {
@@ -47,26 +55,27 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
   discard(req, () => res.end());
 }
 
-/** An HTTP/1.1 connection is kept if discarding the rest of its request takes less than a second. */
+/** Discards the rest of the request after the answer. If this takes more than a second, an HTTP/1.1 connection is closed. */
 export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
   if (req.complete) {
     return;
   }
   if ("stream" in res) {
     const { stream } = res;
-    // RFC 9113 section 8.1 permits closing the stream at once, but Node's client then loses the answer. Trailers are sent two
-    // turns of the event loop after the end of the answer. If the thread was late by a second, a reset would overtake them.
+    // RFC 9113 section 8.1 allows a server to close the stream at once, but the HTTP/2 client of Node would lose the answer.
+    // Trailers are sent two turns of the event loop after the end of the answer. If the thread was blocked for a second, the
+    // reset could be sent before the trailers.
     const close = () => setImmediate(() => setImmediate(() => stream.close()));
     stream.once("finish", () => stream.closed || discard(req, close));
   } else {
-    // This runs before Node's own listener, which would discard an unread body as fast as it arrives.
+    // This listener must run before Node's own listener, which would read and discard the body without a limit.
     res.prependOnceListener("finish", () => discard(req, () => req.complete || req.socket.destroy()));
   }
 }
 
-/** Discards arriving bytes until the request ends or its connection closes, for at most a second. */
+/** Discards arriving bytes until the request ends, its connection closes, or a second has passed. Then calls `end`. */
 function discard(req: NodeRequest, end: () => void): void {
-  // Connect stops reading after too many messages but leaves its listener, so that no data would flow.
+  // After too many messages, Connect stops reading but does not remove its listener. With this listener, no data would arrive.
   req.removeAllListeners("readable");
   let bytes = 0;
   let pause: NodeJS.Timeout | undefined;
@@ -79,7 +88,7 @@ function discard(req: NodeRequest, end: () => void): void {
     }
   });
   req.resume();
-  // Node does not close a request together with its connection if its answer has already ended.
+  // If the answer has already ended, the request emits no `close` when its connection closes.
   const connection = "stream" in req ? req.stream : req.socket;
   const stop = () => {
     clearTimeout(timer);
@@ -93,8 +102,8 @@ function discard(req: NodeRequest, end: () => void): void {
   connection.once("close", stop);
 }
 
-/** True if the unread rest of the body is too long to be worth reading: the connection should then end after this answer. */
-export function muchToCome(req: NodeRequest): boolean {
+/** True if the unread rest of the body is too long to be discarded. The connection should then be closed after the answer. */
+export function hasLongRest(req: NodeRequest): boolean {
   if (req.httpVersionMajor > 1 || req.complete) {
     return false;
   }

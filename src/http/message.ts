@@ -8,7 +8,7 @@ export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
-/** Returns false if the request is left, unread, to the next handler. */
+/** Returns false if this handler does not answer the request. The next handler then gets the unread request. */
 export type RequestHandler = (req: NodeRequest, res: NodeResponse) => boolean | Promise<boolean>;
 
 export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" | "headers">): boolean {
@@ -20,11 +20,11 @@ export function isPreflight({ method, headers }: Pick<IncomingMessage, "method" 
 }
 
 export function isGone(res: NodeResponse): boolean {
-  // Node's types promise `destroyed` for both, but an Http2ServerResponse lacks it.
+  // By its type, an Http2ServerResponse has the property `destroyed`. In fact, the property is missing.
   return "stream" in res ? res.stream.destroyed || res.stream.closed : res.destroyed;
 }
 
-/** False if the body ended only because the HTTP/2 stream closed: the client disconnected or was too slow. */
+/** False if the HTTP/2 stream was closed before the complete body arrived. */
 export function hasArrived(req: NodeRequest): boolean {
   return !("stream" in req) || !req.stream.closed;
 }
@@ -33,20 +33,22 @@ export function lateRequest(): KibitzError {
   return new KibitzError("request_timeout", "The request did not arrive in time.");
 }
 
-/** Aborts a response that cannot be finished, so that a part is not mistaken for the complete answer. */
-export function cutShort(res: NodeResponse): void {
+/** Aborts a response that cannot be completed, so that the client does not mistake an incomplete answer for a complete one. */
+export function abortResponse(res: NodeResponse): void {
   if ("stream" in res) {
-    // `destroy()` would send NO_ERROR, as after a complete response (RFC 9113 section 8.1).
+    // `destroy()` would send NO_ERROR, which means a complete response (RFC 9113 section 8.1).
     res.stream.close(constants.NGHTTP2_INTERNAL_ERROR);
   } else {
     res.destroy();
   }
 }
 
-/** Calls `report` if the client disconnects before the response has ended, even if that was earlier. */
+/**
+ * Calls `report` when the client disconnects before the end of the response, or at once if the client has already disconnected.
+ */
 export function onLeave(res: NodeResponse, report: () => void): void {
   const leave = () => {
-    // Node emits `close` after a complete response too.
+    // Node also emits `close` after a complete response.
     if (!res.writableEnded) {
       report();
     }
@@ -58,7 +60,7 @@ export function onLeave(res: NodeResponse, report: () => void): void {
   }
 }
 
-/** Sets the code `canceled` if the client disconnects before its request is a call, which logs its own end. */
+/** Sets `outcome.code` to `canceled` if the client disconnects before its request becomes a call. Calls log their own end. */
 export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void {
   res.prependOnceListener("close", () => {
     if (!res.writableEnded && !outcome.hasLine) {
@@ -67,14 +69,14 @@ export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void 
   });
 }
 
-/** Writes a part, and waits until there is room for more. Resolves with false if the client has disconnected. */
+/** Writes a part of the response. Waits if the client reads slowly. Resolves with false if the client has disconnected. */
 export function writePart(res: NodeResponse, part: string | Uint8Array): Promise<boolean> {
   if (isGone(res)) {
     return Promise.resolve(false);
   }
-  // Both kinds of responses accept both kinds of parts, but their overloads disagree.
+  // HTTP/1.1 and HTTP/2 responses both accept strings and bytes, but TypeScript cannot combine their overloads.
   const response = res as ServerResponse;
-  // Write bytes: a string of joined pieces takes several times the memory while it waits.
+  // Convert strings to bytes. A joined string that waits to be sent would need several times as much memory.
   if (response.write(typeof part === "string" ? Buffer.from(part) : part)) {
     return Promise.resolve(true);
   }
@@ -87,7 +89,7 @@ export function writePart(res: NodeResponse, part: string | Uint8Array): Promise
   });
 }
 
-/** Restarts the idle timeout of a connection while its client waits for minutes. */
+/** Restarts the idle timeout of the connection. Call this function regularly if the client waits for minutes. */
 export function keepOpen(res: NodeResponse): void {
   const connection: KeptOpen | null | undefined = "stream" in res ? res.stream?.session : res.socket;
   const { timeout } = connection ?? {};
@@ -96,7 +98,7 @@ export function keepOpen(res: NodeResponse): void {
   }
 }
 
-/** An HTTP/2 session also has `timeout`, which its type lacks. */
+/** An HTTP/2 session of Node has the property `timeout`, but the type of the session lacks this property. */
 interface KeptOpen {
   readonly timeout?: number;
   setTimeout(ms: number): unknown;
@@ -107,7 +109,10 @@ export function addVary(res: NodeResponse, headers: string): void {
   res.setHeader("Vary", known === undefined ? headers : `${known}, ${headers}`);
 }
 
-/** True if the client already has the answer with this ETag (RFC 9110 section 13.1.2, weak comparison). */
+/**
+ * True if the client already has the answer with this ETag. Weak and strong ETags are compared as equal (RFC 9110 section
+ * 13.1.2).
+ */
 export function isNotModified({ headers }: NodeRequest, etag: string | null | undefined): boolean {
   const known = headers["if-none-match"];
   if (!known || !etag) {
@@ -117,12 +122,14 @@ export function isNotModified({ headers }: NodeRequest, etag: string | null | un
   return known.trim() === "*" || tags.includes(etag.replace(/^W\//, ""));
 }
 
-/** The maximum length of an Accept header: longer than any browser's. Parsing a header of 16 KiB takes milliseconds. */
+/**
+ * The maximum length of an Accept header that is parsed. Browsers send shorter headers, and parsing 16 KiB takes milliseconds.
+ */
 const acceptMaxLength = 1000;
 
 /**
- * Returns the offered type with the highest quality, then the most specific, then the first in the header (RFC 9110 section
- * 12.5.1). Returns the first offer if the header does not decide, and undefined if it accepts none.
+ * Returns the offered media type that the Accept header prefers: first by quality, then by precision, then by order (RFC 9110
+ * section 12.5.1). Returns the first offer if the header has no preference. Returns undefined if the header accepts no offer.
  */
 export function preferredType(accept: string | undefined, offers: readonly string[]): string | undefined {
   const [first] = offers;
@@ -132,7 +139,7 @@ export function preferredType(accept: string | undefined, offers: readonly strin
   if (accept.length > acceptMaxLength || accept.trim() === "") {
     return first;
   }
-  // Many clients name the charset, but Negotiator treats a type with a parameter as another type.
+  // Many clients add a charset to the type, but for Negotiator, a type with a parameter is a different type.
   const spelled = offers.flatMap((offer) => [offer, `${offer};charset=utf-8`, `${offer};charset=utf8`]);
   const found = new Negotiator({ headers: { accept } }).mediaType(spelled);
   return found === undefined ? undefined : offers[Math.floor(spelled.indexOf(found) / 3)];

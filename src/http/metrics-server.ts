@@ -9,7 +9,6 @@ import { sendProblem } from "./send-problem.ts";
 
 export interface MetricsServer extends AsyncDisposable {
   readonly url: string;
-  /** Makes this port answer `/healthz` and `/readyz` too. */
   serveProbes(probes: RequestHandler): void;
 }
 
@@ -17,7 +16,7 @@ interface PrintedMetrics {
   print(format: "text" | "openmetrics"): Promise<string>;
 }
 
-/** The metrics format that has exemplars. */
+/** The format for metrics with exemplars. */
 const openMetrics = "application/openmetrics-text";
 
 const contentTypes = {
@@ -25,17 +24,20 @@ const contentTypes = {
   openmetrics: `${openMetrics}; version=1.0.0; charset=utf-8`,
 };
 
-/** Returns the preferred format. The versions and escapings that Prometheus names in the header are ignored. */
+/** Returns the preferred format. Ignores the parameters `version` and `escaping`, which Prometheus sends. */
 function formatFor(accept: string | undefined): keyof typeof contentTypes {
   const types = accept?.replace(/;\s*(?:version|escaping)=[^;,]*/g, "");
   return preferredType(types, ["text/plain", openMetrics]) === openMetrics ? "openmetrics" : "text";
 }
 
-/** The maximum number of connections: enough for scrapers and probes, which send a request every few seconds. */
+/** The maximum number of connections. Scrapers and probes need only a few, because they send a request every few seconds. */
 const connectionsMax = 16;
 const requestMaxMs = 10_000;
 
-/** Serves metrics and probes on the operator's port, even if clients have taken every connection of the service's port. */
+/**
+ * Serves metrics and probes on a separate port for operators. This port works even if clients use all connections of the main
+ * port.
+ */
 export async function openMetricsServer(
   metrics: PrintedMetrics,
   { host, port }: { readonly host: string; readonly port: number },
@@ -66,7 +68,7 @@ export async function openMetricsServer(
   server.maxConnections = connectionsMax;
   server.listen(port, host);
   await once(server, "listening");
-  // Without a listener, a connection that arrives when no file descriptor is left would end the process.
+  // Without a listener for errors, a connection that arrives when all file descriptors are in use would end the process.
   server.on("error", () => {});
   const { port: opened } = server.address() as AddressInfo;
   return {

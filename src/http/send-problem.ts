@@ -6,8 +6,8 @@ import { endBeforeBody } from "./lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
 
 /**
- * Answers with a problem document. The request may be unread or read in part; nothing may read it afterwards. Does nothing if an
- * answer has begun or the client has disconnected: error handlers call this last.
+ * Sends an error as a problem document. Do not read the request after this call. Does nothing if a response has begun or the
+ * client has disconnected, so error handlers may always call this function.
  */
 export function sendProblem(
   req: NodeRequest,

@@ -3,14 +3,20 @@ import { contextOf } from "../../request/context.ts";
 import { endBeforeBody } from "../lingering-close.ts";
 import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../message.ts";
 
-/** Adds the CORS headers (Fetch standard) before the answer is made, so that scripts can read errors. Allows no credentials. */
+/**
+ * Sets the CORS headers of the Fetch standard before the request is answered, so that scripts can also read errors. Never
+ * allows credentials.
+ */
 export type Cors = (req: NodeRequest, res: NodeResponse) => void;
 
-/** CORS headers for bytes that Node cannot parse. Their origin is unknown, so only `*` allows scripts to read the answer. */
+/**
+ * Returns the CORS headers for the answer to bytes that Node cannot parse. The origin of these bytes is unknown, so scripts can
+ * read the answer only if `origins` contains `*`.
+ */
 export const corsOfUnparsed = (origins: readonly string[]): readonly (readonly [string, string])[] =>
   origins.includes("*") ? [["Access-Control-Allow-Origin", "*"]] : [];
 
-/** Preflight cache time in seconds: two hours, the maximum of Chromium. */
+/** Seconds for which a browser may cache the answer to a preflight: two hours, the maximum of Chromium. */
 const preflightMaxAgeS = "7200";
 
 const allowedMethods = ["GET", "HEAD", "POST", "DELETE"].join(", ");
@@ -45,12 +51,11 @@ const preflightFields: readonly (readonly [string, string])[] = [
   ["Access-Control-Max-Age", preflightMaxAgeS],
 ];
 
-/** Creates the CORS middleware. `*` allows scripts of all origins to read answers. */
 export function createCors(origins: readonly string[]): Cors {
   return (req, res) => {
     const { origin } = req.headers;
     if (origins.length > 0 && req.method !== "POST") {
-      // Otherwise a cache could send another origin an answer without its CORS headers.
+      // Without `Vary`, a cache could send an answer with the CORS headers of another origin.
       addVary(res, "Origin");
     }
     const allowed = origins.includes("*") ? "*" : origins.find((known) => known === origin);

@@ -16,13 +16,13 @@ const warnings = {
   },
 };
 
-/** Milliseconds between two warnings about the same limit. */
 const warnEveryMs = 60_000;
 
 /**
- * Creates a function that counts one more connection or call of a holder. It returns a function that ends the count, or the limit
- * that is reached. If the holder is undefined, only the total is counted.
- * @param maxPerHolder called at each count, because plans change it
+ * Creates a function that counts the connections or calls of each holder, such as an IP address. If a limit is reached, the
+ * function returns the name of the limit. Otherwise it returns a function to call when the connection or call ends. If the
+ * holder is undefined, only the limit `all` applies.
+ * @param maxPerHolder is called for each connection or call, because a plan can change the limit
  */
 export function createCountLimit(
   what: keyof typeof warnings,

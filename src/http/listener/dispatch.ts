@@ -4,7 +4,7 @@ import { type BeginSpan, contextOf, endCall, identifyRequest, outcomeOf } from "
 import { echo } from "../../text/plain-text.ts";
 import { withSpan } from "../../tracing/spans.ts";
 import {
-  cutShort,
+  abortResponse,
   isGone,
   isPreflight,
   type NodeRequest,
@@ -16,22 +16,25 @@ import { sendProblem } from "../send-problem.ts";
 import { answerPreflight, type Cors } from "./cors.ts";
 
 export interface DispatchOptions {
-  /** The first handler that takes a request answers it. */
+  /** Each request goes to these handlers in order, until one of them answers. */
   readonly handlers: readonly RequestHandler[];
   readonly cors: Cors;
   readonly log: Pick<Log, "error">;
   readonly headersMaxBytes: number;
   readonly isRpcPath: (path: string) => boolean;
-  /** Called when an answer has ended. Logs the request if it did not become a call. */
+  /** Called after each response. Logs the request if it did not become a call. */
   readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
   readonly refuse: Refuse;
-  /** Begins the span of a request. Not called for preflights. */
+  /** Begins the trace span of a request. Not called for a preflight. */
   readonly beginSpan?: BeginSpan | undefined;
 }
 
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
-/** Offers each request to the handlers in turn. No invalid request or error of a handler ends the process. */
+/**
+ * Creates a function that answers each request with the first handler that accepts it. An invalid request, or an error of a
+ * handler, never ends the process.
+ */
 export function createDispatch({
   handlers,
   cors,
@@ -52,7 +55,7 @@ export function createDispatch({
       );
     }
     if (res.headersSent) {
-      cutShort(res);
+      abortResponse(res);
     } else if (!answerNotFound(req, res, error)) {
       sendProblem(req, res, error);
     }
@@ -86,9 +89,9 @@ export function createDispatch({
   }
 
   return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
-    // A disconnect may emit an error, which without a listener would end the process.
+    // A disconnect may emit an error. Without a listener for errors, the process would end.
     req.on("error", () => {});
-    // Without a listener, a handler that writes after the end would end the process.
+    // Without a listener for errors, a handler that writes after the end of the response would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
     takeAbsoluteTarget(req);
     const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
@@ -102,13 +105,14 @@ export function createDispatch({
       span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine);
       endCall(outcome);
     });
-    // Also called without a span: requests on one connection must not run in each other's span.
+    // `withSpan` is necessary even without a span: otherwise the request could run in the span of another request on the same
+    // connection.
     const answered = withSpan(span?.span, () => answer(req, res, refusal));
     answered.catch((thrown: unknown) => fail(req, res, thrown));
   };
 }
 
-/** An invalid request is the last one on its connection, because nothing shows where the next one begins. */
+/** Checks a request. After an invalid request, closes the connection, because nobody can know where the next request begins. */
 function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
   try {
     checkRequest(req, headersMaxBytes);
@@ -121,8 +125,10 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
 }
 
 /**
- * Rejects invalid requests that Node accepts. Call this after {@link takeAbsoluteTarget}. Afterwards `req.headers.host` is set,
- * `new URL(req.url, "http://" + host)` cannot throw, and the target is `*` or a path with its query.
+ * Rejects invalid requests that Node accepts. Call {@link takeAbsoluteTarget} before this function. After a successful check:
+ * - `req.headers.host` is set
+ * - `new URL(req.url, "http://" + host)` cannot throw
+ * - the request target is `*`, or a path with its query
  */
 function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (req.method === "CONNECT") {
@@ -145,14 +151,17 @@ function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (host && !isHost(host)) {
     throw malformed(`The host "${echo(host)}" is not a name or address with a port.`);
   }
-  // HTTP/1.0 does not require a Host header, and the health checks of load balancers send none.
+  // HTTP/1.0 does not require a Host header, and the health checks of load balancers do not send this header.
   req.headers.host = host || "localhost";
   if (!req.url?.startsWith("/") && req.url !== "*") {
     throw malformed(`The request target "${echo(req.url ?? "")}" is not a path.`);
   }
 }
 
-/** The maximum length of Host and Origin: more than any name (RFC 1035: 253). Parsing a host of 15 kB takes 7 ms. */
+/**
+ * The maximum length of the headers Host and Origin. A host name has at most 253 characters (RFC 1035), and parsing 15 kB takes
+ * 7 ms.
+ */
 const hostMaxBytes = 300;
 
 function checkLength(name: "Host" | "Origin", value: string | undefined): void {
@@ -163,7 +172,9 @@ function checkLength(name: "Host" | "Origin", value: string | undefined): void {
   }
 }
 
-/** The maximum number of query parameters: more than any call has fields. Reading thousands takes milliseconds. */
+/**
+ * The maximum number of query parameters. No call has so many fields, and reading thousands of parameters takes milliseconds.
+ */
 const parametersMax = 64;
 
 function checkQuery(target: string): void {
@@ -178,10 +189,10 @@ function isHost(host: string): boolean {
   return !/[\s/?#@\\]/.test(host) && URL.canParse(`http://${host}`);
 }
 
-/** Headers of which Node silently keeps only the first, while a proxy may use the last. */
+/** If one of these headers is repeated, Node uses only the first value, but a proxy may use the last value. */
 const onlyOnce = ["host", "authorization", "content-type"];
 
-/** Rejects repeated headers (RFC 9110 section 5.3) and large headers: over HTTP/2, Node accepts 64 KiB. */
+/** Rejects repeated headers (RFC 9110 section 5.3) and headers that are too large. Over HTTP/2, Node would accept 64 KiB. */
 function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): void {
   const names = rawHeaders.filter((_, index) => index % 2 === 0).map((name) => name.toLowerCase());
   const twice = onlyOnce.find((name) => names.indexOf(name) !== names.lastIndexOf(name));
@@ -193,7 +204,7 @@ function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): voi
   }
 }
 
-/** Rejects versions such as 0.9 or 2.0, and transfer codings that Node does not decode, although Node's parser accepts them. */
+/** Rejects HTTP versions and transfer codings that Node's parser accepts although this service does not support them. */
 function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") {
     throw malformed("The request is neither HTTP/1.1 nor HTTP/1.0. HTTP/2 starts with its own preface.");
@@ -206,7 +217,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (httpVersion === "1.0") {
     throw malformed("HTTP/1.0 has no Transfer-Encoding.");
   }
-  // Nothing shows where such a body ends (RFC 9112 section 6.3).
+  // The end of such a body cannot be found (RFC 9112 section 6.3).
   if (!/(?:^|[,\s])chunked$/i.test(coding)) {
     throw malformed(`The Transfer-Encoding "${echo(coding)}" does not end with chunked.`);
   }
@@ -216,7 +227,9 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   }
 }
 
-/** Replaces an absolute request target by its path. Its host replaces the Host header (RFC 9112 section 3.2.2). */
+/**
+ * Replaces an absolute request target with its path, and the Host header with the host of the target (RFC 9112 section 3.2.2).
+ */
 function takeAbsoluteTarget(req: NodeRequest): void {
   if (req.url?.startsWith("/")) {
     return;
@@ -234,14 +247,17 @@ function malformed(detail: string): KibitzError {
   return new KibitzError("malformed_http", detail);
 }
 
-/** Sends 100 Continue only when a handler reads the body: a request may be rejected before that (RFC 9110 section 10.1.1). */
+/**
+ * Sends 100 Continue when a handler begins to read the body, because the request may be rejected earlier (RFC 9110 section
+ * 10.1.1).
+ */
 export function continueWhenRead(req: NodeRequest, res: NodeResponse): void {
   const listen = (event: string | symbol) => {
     if (event !== "data" && event !== "readable") {
       return;
     }
     req.off("newListener", listen);
-    // After an answer, a body is read only to be discarded.
+    // After an answer has begun, the body is read only to be discarded.
     if (!res.headersSent) {
       res.writeContinue();
     }

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
-import { endSoon, muchToCome } from "../lingering-close.ts";
+import { endSoon, hasLongRest } from "../lingering-close.ts";
 import { lateRequest, type NodeResponse } from "../message.ts";
 import { problemAnswer } from "../send-problem.ts";
 import { continueWhenRead } from "./dispatch.ts";
@@ -14,13 +14,16 @@ const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DE
 
 type Headers = readonly (readonly [string, string])[];
 
-/** Milliseconds of not reading a connection after a packet that cannot be parsed, to see whether the client has disconnected. */
+/**
+ * After a packet that cannot be parsed, the server does not read the connection for this many milliseconds. Only when it reads
+ * again can it notice that the client has disconnected.
+ */
 const brokenPauseMs = 100;
 
 /**
- * Creates the part of the listener that speaks HTTP/1.1.
- * @param logUnread logs bytes that are not a request, and returns a request id for them
- * @param unreadHeaders headers of the answers to such bytes
+ * Creates the part of the listener for HTTP/1.1.
+ * @param logUnread logs bytes that are not a request, and returns a request id for the answer
+ * @param unreadHeaders additional headers of the answer to such bytes
  */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse) => void,
@@ -36,13 +39,13 @@ export function createHttp1Server(
     connectionsCheckingInterval: limits.checkIntervalMs,
     keepAliveTimeout: limits.keepAliveTimeoutMs,
     maxHeaderSize: limits.headersMaxBytes,
-    // Node would answer without a body; `checkRequest` sends a problem document.
+    // Node's own answer would have no body. `checkRequest` sends a problem document instead.
     requireHostHeader: false,
-    // Answer WebSocket and h2c offers as normal requests (RFC 9110 section 7.8).
+    // A request that offers an upgrade to WebSocket or h2c is answered like any other request (RFC 9110 section 7.8).
     shouldUpgradeCallback: () => false,
   });
   server.timeout = limits.silenceTimeoutMs;
-  // By default, Node silently drops the 1001st header, which might be Authorization.
+  // By default, Node silently ignores all headers after the first 1000. One of them may be Authorization.
   server.maxHeadersCount = 0;
   const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
@@ -54,7 +57,7 @@ export function createHttp1Server(
   const take = (req: IncomingMessage, res: ServerResponse) => queues.get(req.socket)?.take(res);
   const begin = (res: ServerResponse) => {
     const { req } = res;
-    if (draining || (bodiless.includes(req.method) && muchToCome(req))) {
+    if (draining || (bodiless.includes(req.method) && hasLongRest(req))) {
       res.shouldKeepAlive = false;
     }
     answer(req, res);
@@ -64,16 +67,16 @@ export function createHttp1Server(
   server.on("connect", (req, socket) => {
     const queue = queues.get(req.socket);
     queue?.stop();
-    // Without a listener, an error of the connection would end the process.
+    // Without a listener for errors, an error of the connection would end the process.
     socket.on("error", () => {}).resume();
     const error = new KibitzError("malformed_http", "CONNECT is for proxies, and this is not one.");
-    // The client of an unanswered request would take this error for its answer.
+    // If an earlier request is not answered yet, its client would mistake this error for the answer.
     if (queue?.first === undefined) {
       refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
     }
   });
   server.on("clientError", (error: ClientError, socket) => {
-    // Node also parses every further packet, and reports each error here.
+    // Pause, because Node also parses every further packet and reports each error here.
     socket.pause();
     setTimeout(() => socket.resume(), brokenPauseMs);
     if (socket.writableEnded) {
@@ -82,10 +85,10 @@ export function createHttp1Server(
     const queue = queues.get(socket as Socket);
     queue?.stop();
     const first = queue?.first;
-    // The client has ended or reset the connection in the middle of a request.
+    // True if the client has closed or reset the connection in the middle of a request.
     const hasLeft = error.code === "HPE_INVALID_EOF_STATE" || !socket.writable;
     if (first?.req.complete) {
-      // This request has arrived completely, so its client would take an error for its answer.
+      // The first request is complete and waits for its answer. The client would mistake an error for this answer.
       if (hasLeft) {
         socket.destroy();
       }
@@ -96,7 +99,7 @@ export function createHttp1Server(
       outcomeOf(first.req).code ??= hasLeft ? "canceled" : problem.code;
     }
     if (first && socket.writable && isAnswered(first)) {
-      // Destroying the socket would lose the answer on its way.
+      // `destroy` could lose a part of the answer that is not sent yet.
       socket.end();
     } else if (first?.headersSent || !socket.writable) {
       socket.destroy();
@@ -107,7 +110,7 @@ export function createHttp1Server(
   });
 
   return {
-    /** Bind this server to the port: Node enforces time limits only on an HTTP server that listens itself. */
+    /** Bind this server to the port. Node enforces timeouts only on the HTTP server that is bound to the port. */
     server,
     accept(socket: Socket): void {
       for (const acceptor of acceptors) {
@@ -127,14 +130,13 @@ export function createHttp1Server(
   };
 }
 
-/** True if an answer is complete, even if `endBeforeBody` ends its response later. */
+/** True if the answer is complete, even if `endBeforeBody` has not ended the response yet. */
 function isAnswered(res: NodeResponse): boolean {
   return res.writableEnded || outcomeOf(res.req).answeredAt !== undefined;
 }
 
 interface ClientError extends Error {
   readonly code?: string;
-  /** The error as Node's parser describes it. */
   readonly reason?: string;
   readonly rawPacket?: Buffer;
 }
@@ -144,7 +146,7 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
     case "ERR_HTTP_REQUEST_TIMEOUT":
       return lateRequest();
     case "HPE_HEADER_OVERFLOW":
-      // Node reports only that the headers are too large, even if the target is the reason.
+      // Node reports that the headers are too large, even if the request target is too long.
       return /^[A-Z]+ \S{8000}/.test(rawPacket?.toString("latin1", 0, 8100) ?? "")
         ? new KibitzError("uri_too_long", "The request target is too long. Send a POST with a body.")
         : new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
@@ -156,7 +158,7 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
   }
 }
 
-/** Answers on a socket for which Node has created no response. */
+/** Writes an answer directly to a socket, if Node has created no response. */
 function refuseSocket(socket: Duplex, error: KibitzError, more: Headers, requestId: string): void {
   const { status, headers, body } = problemAnswer(error, requestId);
   const head = [...headers, ["Connection", "close"], ...more]

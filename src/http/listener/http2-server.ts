@@ -12,11 +12,11 @@ import type { FullLimit } from "./count-limit.ts";
 import { continueWhenRead, type Refuse } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 
-/** Counts a call until its response closes. If a limit is reached, the call is not counted, and the limit is returned. */
+/** Counts a call until its response closes. If a limit is reached, does not count the call and returns the limit. */
 export type Admit = (req: NodeRequest, res: NodeResponse) => FullLimit | undefined;
 
 /**
- * Creates the part of the listener that speaks HTTP/2, on connections that the listener hands over.
+ * Creates the part of the listener for HTTP/2. The listener passes each connection to `accept`.
  * @param refuse rejects a request that does not arrive in time
  */
 export function createHttp2Server(
@@ -51,13 +51,14 @@ export function createHttp2Server(
       return;
     }
     closeWithStream(req, res);
-    // Wait a turn, so that calls that one packet begins and cancels cause no work.
+    // Wait until the complete packet has been read: a call that is cancelled in the same packet should cause no work.
     setImmediate(() => {
       if (stream.closed || stream.destroyed) {
         return;
       }
       if (draining) {
-        // The client had not seen the GOAWAY. An answer would not help: load balancers do not see a gRPC status in trailers.
+        // The client sent this request before it received GOAWAY. An error answer would not help, because load balancers do
+        // not read the gRPC status in trailers.
         stream.close(constants.NGHTTP2_REFUSED_STREAM);
         return;
       }
@@ -77,13 +78,13 @@ export function createHttp2Server(
   server.on("connect", take);
   return {
     accept(socket: Socket): void {
-      // http.Server keeps sockets half open, so a session would not end when its client disconnects.
+      // http.Server allows half-open sockets, with which a session would not end when its client disconnects.
       socket.allowHalfOpen = false;
       server.emit("connection", socket);
     },
     /**
-     * Sends a GOAWAY, and closes each connection after its last answer. A request that has not begun gets REFUSED_STREAM: the
-     * client may send it again.
+     * Sends GOAWAY, and closes each connection after its last answer. A request that arrives later gets REFUSED_STREAM, so the
+     * client may retry.
      */
     drain(): void {
       draining = true;
@@ -95,27 +96,30 @@ export function createHttp2Server(
 }
 
 /**
- * Closes a stream if its client does not read for `silenceTimeoutMs`, or up to twice that time. Node's timeouts restart with
- * every ping.
+ * Closes a stream if its client does not read anything for `silenceTimeoutMs`. The server may notice this only after twice this
+ * time. Node's own timeouts are of no use here, because every ping restarts them.
  */
 function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void {
   let waitingBytes = 0;
-  const look = setInterval(() => {
+  const timer = setInterval(() => {
     if (stream.bufferSize > 0 && stream.bufferSize === waitingBytes) {
-      // Without an error code, an incomplete answer looks complete.
+      // Without an error code, the client would mistake the incomplete answer for a complete one.
       stream.close(constants.NGHTTP2_CANCEL);
       stream.destroy();
     }
     waitingBytes = stream.bufferSize;
   }, silenceTimeoutMs);
-  // If parts have equal sizes, equal waiting bytes do not prove that the client has stopped reading.
+  // If all parts have the same size, an equal number of waiting bytes does not prove that the client has stopped reading.
   stream.on("drain", () => {
     waitingBytes = 0;
   });
-  stream.once("close", () => clearInterval(look));
+  stream.once("close", () => clearInterval(timer));
 }
 
-/** REFUSED_STREAM tells the client that it may retry. In a flood, capturing stack traces would take half of the time. */
+/**
+ * Closes a stream with REFUSED_STREAM, so the client may retry. No stack trace is captured, because this would take half of the
+ * time during a flood of requests.
+ */
 function refuseStream(stream: ServerHttp2Stream): void {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -125,16 +129,22 @@ function refuseStream(stream: ServerHttp2Stream): void {
 
 interface Session {
   readonly leave: () => void;
-  /** The number of streams rejected because too many calls are in flight. */
+  /** The number of streams that were rejected because too many calls were in flight. */
   refused: number;
 }
 
-/** Milliseconds between the GOAWAY and the end of an idle connection, for calls that the client sent before it saw the GOAWAY. */
+/**
+ * Milliseconds between GOAWAY and the end of an idle connection. Calls that the client sent before it received GOAWAY can still
+ * arrive.
+ */
 const goawayGraceMs = 1000;
 
 /**
- * Ends an idle connection by a GOAWAY. The returned function sends it at once, and the connection ends after its last call.
- * Open calls are counted because the session's own timer restarts with every byte, even of incomplete headers.
+ * Closes a connection with GOAWAY when it has been idle for too long. The returned function sends GOAWAY at once, and the
+ * connection closes after its last call.
+ *
+ * The connection is idle if no call is open. Node's own session timer cannot measure this, because every byte restarts the
+ * timer.
  */
 function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
   let open = 0;
@@ -165,7 +175,7 @@ function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () 
   return leave;
 }
 
-/** Rejects a request whose bytes do not arrive in time: Node has no `requestTimeout` for HTTP/2. */
+/** Rejects a request that does not arrive completely in time. Node has no `requestTimeout` for HTTP/2. */
 function limitArrival(
   req: Http2ServerRequest,
   res: Http2ServerResponse,
@@ -180,13 +190,16 @@ function limitArrival(
     if (!res.headersSent) {
       refuse(lateRequest(), req, res);
     }
-    // A handler that still reads the body sees an incomplete request, and must not send a second response.
+    // A handler that is reading the body now gets an incomplete request. It must not send a second response.
     stream.close();
   }, limits.requestTimeoutMs);
   stream.once("close", () => clearTimeout(timer));
 }
 
-/** Node (26.10) emits no `close` for a HEAD request whose stream closes early, so the call would never release its resources. */
+/**
+ * Emits `close` if the stream of a HEAD request closes early. Node (26.10) does not emit this event, so the call would never
+ * release its resources.
+ */
 function closeWithStream(req: Http2ServerRequest, res: Http2ServerResponse): void {
   if (req.method === "HEAD") {
     req.stream.once("close", () => res.emit("close"));

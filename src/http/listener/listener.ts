@@ -18,37 +18,40 @@ import { type ListenerLimits, listenerLimits } from "./limits.ts";
 
 /** Listens on one port for HTTP/1.1 and HTTP/2 without TLS. */
 export interface Listener {
-  /** True after `stop` was called: new requests are not accepted, and requests in flight are finished. */
+  /** True after `stop` was called. The listener then finishes the requests in flight, and accepts no new requests. */
   readonly draining: boolean;
-  /** Resolves with the address. Port 0 picks a free port. Rejects if the port is not available. */
+  /** Resolves with the address. Port 0 means any free port. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /**
-   * Finishes the answers in flight, and resolves when the last connection is closed. The deadline, which a second call can set
-   * earlier, cuts all connections.
+   * Finishes the answers in flight, and resolves when the last connection is closed. At the deadline, all connections are
+   * destroyed. A second call can set an earlier deadline.
    */
   stop(deadlineMs?: number): Promise<void>;
 }
 
 export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"> {
   readonly log: Pick<Log, "error" | "warn">;
-  /** The caller under which a connection or request counts. Undefined if only the total counts, as for trusted proxies. */
+  /**
+   * Returns the caller for whom a connection or request is counted. Returns undefined if only the total is counted, for example
+   * for a trusted proxy.
+   */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
   readonly connectionsPerAddress: number;
   readonly callsPerCaller: () => number;
-  /** True for a path whose requests do not count. */
+  /** True for a path whose requests are not counted. */
   readonly isProbe: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
-  /** Headers of answers to bytes that Node cannot parse. */
+  /** Additional headers of the answer to bytes that Node cannot parse. */
   readonly unreadHeaders?: readonly (readonly [string, string])[];
 }
 
-/** Milliseconds between two searches for idle connections during a stop. */
+/** During a stop, the listener closes idle connections at this interval, in milliseconds. */
 const sweepIntervalMs = 100;
 
-/** Milliseconds that a stop waits for the first bytes of a connection. */
+/** During a stop, the listener waits this many milliseconds for the first bytes of a connection. */
 const silentMaxMs = 1000;
 
-/** Maximum milliseconds in which a stop accepts connections that the kernel has established. */
+/** During a stop, the listener accepts connections from the kernel's queue for at most this many milliseconds. */
 const acceptMaxMs = 1000;
 
 export function createListener(options: ListenerOptions): Listener {
@@ -97,7 +100,7 @@ export function createListener(options: ListenerOptions): Listener {
   http1.server.on("connection", (socket: Socket) => {
     accepted++;
     const { remoteAddress: address } = socket;
-    // A connection that has already ended has no address.
+    // The address of a connection is undefined if the connection has already ended.
     const end = address && countConnection(callerOf({ address, forwardedFor: undefined }));
     if (typeof end !== "function") {
       socket.destroy();
@@ -120,13 +123,16 @@ export function createListener(options: ListenerOptions): Listener {
     });
   });
 
-  /** Accepts the connections in the kernel's queue: closing the port would reset them and lose their requests. */
+  /**
+   * Accepts the connections in the kernel's queue. Closing the port would reset these connections, and their requests would be
+   * lost.
+   */
   async function acceptWaiting(): Promise<void> {
     const endsAt = performance.now() + acceptMaxMs;
     let before: number;
     do {
       before = accepted;
-      // The first turn may have already looked for connections.
+      // In the first turn of the event loop, Node may have accepted connections already. So wait for a second turn.
       await nextTurn();
       await nextTurn();
     } while (accepted > before && performance.now() < endsAt);
@@ -136,14 +142,15 @@ export function createListener(options: ListenerOptions): Listener {
     http1.drain();
     http2.drain();
     await acceptWaiting();
-    // http.Server's own `close` would stop the timer that ends slow requests, and then wait for such requests for ever.
+    // The method `close` of http.Server would stop the timer that ends slow requests, and would then wait for these requests
+    // forever.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(http1.server, resolve));
     const cutSilent = setTimeout(() => {
       for (const socket of unidentified) {
         socket.destroy();
       }
     }, silentMaxMs);
-    // After all bytes that have arrived were read: closing a connection with unread bytes resets it.
+    // `setImmediate` waits until all bytes that have arrived are read: closing a connection with unread bytes resets it.
     const sweep = setInterval(() => setImmediate(() => http1.server.closeIdleConnections()), sweepIntervalMs);
     await closed;
     clearTimeout(cutSilent);
@@ -159,7 +166,7 @@ export function createListener(options: ListenerOptions): Listener {
     async listen(host, port) {
       http1.server.listen(port, host);
       await once(http1.server, "listening");
-      // For example, if too many files are open, the connection is lost and the server continues.
+      // If too many files are open, for example, only the connection is lost. The server continues.
       http1.server.on("error", (err) => log.error({ err }, "accepting a connection failed"));
       const address = http1.server.address() as AddressInfo;
       return { host: address.address, port: address.port };
@@ -194,12 +201,16 @@ function tooManyCalls(full: FullLimit): KibitzError {
       );
 }
 
-/** The first bytes of an HTTP/2 client (RFC 9113 section 3.4). No HTTP/1.1 request begins with them. */
+/**
+ * The first bytes that an HTTP/2 client sends (RFC 9113 section 3.4). A request over HTTP/1.1 never begins with these bytes.
+ */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
 /**
- * Reports the protocol of a new connection, and puts the bytes that it read back. Destroys a connection that stays silent.
- * Compares the whole preface, because a first packet can be one byte, and PROPFIND also begins with P.
+ * Detects the protocol of a new connection from its first bytes. The next reader of the socket gets these bytes again. Destroys
+ * a connection that sends nothing.
+ *
+ * The complete preface is compared. The first packet can be a single byte, and the HTTP/1.1 method PROPFIND also begins with P.
  */
 function sniffProtocol(
   socket: Socket,
@@ -212,7 +223,7 @@ function sniffProtocol(
     if (chunk === null) {
       return;
     }
-    // The first packet may be long and is usually enough, so it is not copied.
+    // The first packet can be long, and usually no other packet is needed. So it is not copied.
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, preface.length);
     const isHttp2 = seen.compare(preface, 0, length, 0, length) === 0;
@@ -221,12 +232,12 @@ function sniffProtocol(
     }
     stop();
     socket.unshift(seen);
-    // In the next tick, after the stream has seen the bytes that were put back. Otherwise it would emit `resume` after Node's
-    // parser has paused it, and would read without limit.
+    // Wait until the stream has processed the bytes of `unshift`. Otherwise the stream would emit `resume` after Node's parser
+    // has paused the stream, and would read without limit.
     process.nextTick(report, isHttp2 ? "http2" : "http1");
   };
   const giveUp = () => socket.destroy();
-  // A connection that breaks this early has sent no request to log.
+  // If a connection breaks this early, there is no request to log.
   const ignore = () => {};
   const timer = setTimeout(giveUp, timeoutMs);
   const stop = () => {

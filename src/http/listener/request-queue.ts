@@ -2,16 +2,19 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { endSoon } from "../lingering-close.ts";
 
-/** The requests of one HTTP/1.1 connection, which are answered one at a time. */
+/** The requests of one HTTP/1.1 connection. Requests are answered one after the other. */
 export interface RequestQueue {
   take(res: ServerResponse): void;
-  /** The response to the request that is being answered, or to the next request. */
+  /** The response to the request that is being answered, or else to the next request. */
   readonly first: ServerResponse | undefined;
   /** Accepts no more requests. The connection ends after the answer to the last request that has arrived completely. */
   stop(): void;
 }
 
-/** @param waitingMax the number of waiting requests beyond which the connection ends: Node creates objects for each request */
+/**
+ * @param waitingMax the maximum number of waiting requests. One more request ends the connection, because Node creates objects
+ * for each request.
+ */
 export function createRequestQueue(
   socket: Socket,
   begin: (res: ServerResponse) => void,
@@ -38,10 +41,10 @@ export function createRequestQueue(
   function end(res: ServerResponse): void {
     underWay = undefined;
     if (!res.shouldKeepAlive) {
-      // This was the last answer of the connection, so responses to waiting requests would never close.
+      // This was the last answer on the connection, so the waiting requests are never answered.
       waiting = [];
     }
-    // In its own turn of the event loop, so that other connections are served in between.
+    // `setImmediate` lets other connections run before the next request.
     setImmediate(beginNext);
   }
 

@@ -9,13 +9,12 @@ import { htmlPage, siteStyle } from "./html-page.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
 interface ApiPagesOptions {
-  /** The plans in force, which do not change. Undefined until they are loaded. */
+  /** Returns the plans, which never change. Returns undefined until the plans are loaded. */
   plans(): readonly object[] | undefined;
-  /** The tools for agents. Called at the first request for `/llms.txt`. */
   tools(): Promise<readonly { readonly name: string; readonly description: string }[]>;
 }
 
-/** Serves `/openapi.json`, `/docs`, `/llms.txt`, and the icon that browsers request from every server. */
+/** Serves `/openapi.json`, `/docs` and `/llms.txt`. Also serves `/favicon.ico`, which browsers request from every server. */
 export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandler {
   const document = async () => {
     const known = plans();
@@ -39,7 +38,7 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
     "/docs/swagger-ui-bundle.js": viewerFile("swagger-ui-bundle.js", script),
     "/docs/swagger-ui.css": viewerFile("swagger-ui.css", "text/css; charset=utf-8"),
   };
-  const pages = new Map(Object.entries(readers).map(([path, read]) => [path, keep(read)]));
+  const pages = new Map(Object.entries(readers).map(([path, read]) => [path, cached(read)]));
 
   return async (req, res) => {
     const { path } = contextOf(req);
@@ -53,19 +52,19 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
   };
 }
 
-/** Reads a page at the first request, and again only after an error. */
-function keep(read: () => Promise<Page>): () => Promise<Page> {
-  let kept: Promise<Page> | undefined;
+/** Reads a page at the first request and caches it. After an error, the next request reads the page again. */
+function cached(read: () => Promise<Page>): () => Promise<Page> {
+  let page: Promise<Page> | undefined;
   return () => {
-    kept ??= read().catch((error) => {
-      kept = undefined;
+    page ??= read().catch((error) => {
+      page = undefined;
       throw error;
     });
-    return kept;
+    return page;
   };
 }
 
-/** Reads a file of Swagger UI, which has 2 MB that most servers never send. */
+/** Reads a file of Swagger UI at its first request. The files have 2 MB, and most servers never send them. */
 function viewerFile(name: string, contentType: string): () => Promise<Page> {
   return async () => {
     const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
@@ -73,7 +72,7 @@ function viewerFile(name: string, contentType: string): () => Promise<Page> {
   };
 }
 
-/** The API reference. It loads only files of this server, by relative paths because a proxy may strip a path prefix. */
+/** The page with the API reference. Paths are relative, because a proxy may remove a path prefix. */
 const docsHtml = (root: "./" | "../"): string =>
   htmlPage({
     title: "API reference",
@@ -87,7 +86,7 @@ const docsHtml = (root: "./" | "../"): string =>
 <script src="${root}docs/start.js"></script>`,
   });
 
-/** Gives Swagger UI the colours of the page, because some of its own have too little contrast. */
+/** Styles for Swagger UI with the colours of the web page. Some colours of Swagger UI have too little contrast. */
 const docsStyle = `
 html.dark-mode { background: var(--ground) }
 .site-header { max-width: 1460px; padding-inline: 20px }
@@ -102,12 +101,12 @@ html.dark-mode { background: var(--ground) }
 .swagger-ui .opblock-delete .opblock-summary .opblock-summary-method { background: #b3231f }
 `;
 
-/** The script is a separate file, because the page's policy forbids inline scripts. */
+/** This script is a separate file, because the Content-Security-Policy of the page forbids inline scripts. */
 const docsScript = `const dark = matchMedia("(prefers-color-scheme: dark)");
 const setColours = () => document.documentElement.classList.toggle("dark-mode", dark.matches);
 dark.addEventListener("change", setColours);
 setColours();
-// Swagger UI gives no names to these fields, and keys do not reach its scrolled examples.
+// Swagger UI does not label these fields, and its long examples cannot be scrolled with the keyboard.
 const names = { "#servers": "Server", ".examples-select-element": "Example", ".content-type": "Media type", ".body-param__text": "Request body" };
 const nameFields = () => {
   for (const [selector, name] of Object.entries(names)) {
@@ -130,9 +129,9 @@ SwaggerUIBundle({
   tryItOutEnabled: true,
   defaultModelsExpandDepth: 0,
   syntaxHighlight: { activated: false },
-  // Otherwise Swagger UI asks a server of its makers to validate the document.
+  // Without this line, Swagger UI would send the document to its maker's server for validation.
   validatorUrl: null,
-  // In the document, paths begin at the root, but a proxy may serve the service below a prefix.
+  // Paths in the document begin at the root of the host, but a proxy may add a path prefix.
   requestInterceptor: (request) => {
     if (request.url.startsWith(origin) && !request.url.startsWith(service)) {
       request.url = service + request.url.slice(origin.length);
@@ -142,7 +141,7 @@ SwaggerUIBundle({
 });
 `;
 
-/** The policy allows `data:` because Swagger UI's stylesheet contains its icons as data. */
+/** The Content-Security-Policy allows `data:`, because the stylesheet of Swagger UI contains its icons as data URLs. */
 const docsPolicy = [
   "default-src 'none'",
   "script-src 'self'",
@@ -154,7 +153,7 @@ const docsPolicy = [
   "frame-ancestors 'none'",
 ].join("; ");
 
-/** `npm run generate` writes this file: beside `src/` in a checkout, in `dist/` in the package. */
+/** A file that `npm run generate` writes. The same relative path is correct in a checkout and in the npm package. */
 const generatedFile = new URL("../../../gen/openapi.json", import.meta.url);
 
 async function generatedDocument() {
@@ -167,14 +166,14 @@ async function openapiDocument(plans: readonly object[]): Promise<string> {
   return `${JSON.stringify({ ...rest, info: { ...info, description }, "x-kibitz-plans": plans })}\n`;
 }
 
-/** Returns the text that explains this service to a language model (https://llmstxt.org). */
+/** Returns a description of this service for language models (https://llmstxt.org). */
 async function llmsText(tools: Awaited<ReturnType<ApiPagesOptions["tools"]>>): Promise<string> {
   const {
     paths,
   }: { paths: Readonly<Record<string, Readonly<Record<string, { readonly summary: string }>>>> } =
     await generatedDocument();
   const calls = Object.entries(paths)
-    // A call that has a second path without `/v1` is listed once.
+    // If a call also has a path without `/v1`, only the path with `/v1` is listed.
     .filter(([path]) => !(`/v1${path}` in paths))
     .flatMap(([path, verbs]) =>
       Object.entries(verbs).map(([verb, { summary }]) => `- \`${verb.toUpperCase()} ${path}\`: ${summary}`),

@@ -1,8 +1,8 @@
-/** The policy of pages that load nothing and run no script. */
+/** The Content-Security-Policy of pages that load nothing and run no script. */
 export const staticPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 
-/** The style looks like the page at `/`. A test compares its colours with `web/src/style/tokens.css`. */
+/** Makes a page look like the web page at `/`. A test compares the colours with `web/src/style/tokens.css`. */
 export const siteStyle = `:root {
   color-scheme: light dark;
   --ground: light-dark(#f4f3f0, #1b1a18);
@@ -34,7 +34,10 @@ code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono"
 
 interface HtmlPage {
   readonly title: string;
-  /** The path of the service with a `/` at its end, relative to the page because a proxy may strip a prefix. */
+  /**
+   * The path from the page to the root of the service, with `/` at the end. The path is relative, because a proxy may remove a
+   * path prefix.
+   */
   readonly root: string;
   readonly head: string;
   readonly main: string;
@@ -60,7 +63,7 @@ ${main}
 `;
 }
 
-/** Returns a page that loads nothing and runs no script, for {@link staticPolicy}. */
+/** Returns a page that loads nothing and runs no script. Send this page with {@link staticPolicy}. */
 export function staticPage({ title, root, main }: Omit<HtmlPage, "head">): string {
   return htmlPage({
     title,

@@ -9,11 +9,10 @@ export interface Page {
   readonly contentType: string;
   readonly body: string | Buffer;
   readonly headers?: Readonly<Record<string, string>>;
-  /** The request headers on which the page depends. */
   readonly vary?: string;
 }
 
-/** Creates a page that browsers revalidate at every visit. */
+/** Creates a page with an ETag. Browsers must revalidate the page at every visit. */
 export function pageWithTag(contentType: string, body: string | Buffer, headers: Page["headers"] = {}): Page {
   const digest = createHash("sha256").update(body).digest("base64url");
   return {
@@ -53,7 +52,7 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page): void
   if (req.method === "HEAD") {
     res.end();
   } else {
-    // Both kinds of responses accept both kinds of bodies, but their overloads disagree.
+    // HTTP/1.1 and HTTP/2 responses both accept strings and buffers, but TypeScript cannot combine their overloads.
     (res as ServerResponse).end(page.body);
   }
 }

@@ -5,16 +5,15 @@ import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 interface ProbesOptions {
-  /** True if requests for analysis would be answered. Called for every probe. */
+  /** True if the service can answer requests for analysis. Called for every probe. */
   ready(): boolean;
   draining(): boolean;
-  /** The parts that do not work although the server is ready. */
   degraded?(): readonly string[];
 }
 
 const retryAfterMs = 1000;
 
-/** Probes use no engine, queue or credentials, so that a busy server does not look dead. They are not logged. */
+/** Probes use no engine, queue or credentials, so that a busy server does not seem to be dead. Probes are not logged. */
 export function createProbes({ ready, draining, degraded = () => [] }: ProbesOptions): RequestHandler {
   const readiness = () => {
     if (draining()) {
@@ -47,20 +46,19 @@ function status(word: string, degraded: readonly string[] = []): Page {
 
 type State = "starting" | "ready" | "draining";
 
-/** The readiness state, for `/readyz` and `grpc.health.v1`. */
+/** Creates the readiness state that `/readyz` and `grpc.health.v1` report. */
 export function createReadiness() {
   let state: State = "starting";
   const stopping = new AbortController();
   const changes = new EventEmitter<{ change: [] }>();
-  // Every health watcher adds a listener.
+  // There is no maximum, because each client that watches the health status adds a listener.
   changes.setMaxListeners(0);
   return {
-    /** True if a request for analysis that names no engine would be answered. */
+    /** True if the service can answer a request for analysis that names no engine. */
     ready: () => state === "ready",
     draining: () => state === "draining",
-    /** Emits `change` when `ready` or `draining` changes. */
     changes,
-    /** Aborted when the stop begins, to end streams that would stay open. */
+    /** Aborted when the server begins to stop, so that endless streams end. */
     stopping: stopping.signal,
     become(next: State): void {
       if (next === state) {

@@ -9,7 +9,10 @@ import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";
 
-/** Serves `/problems` and the page of each error code, to which the `type` of problem documents points. */
+/**
+ * Serves `/problems`, which lists all error codes, and a page for each code. The `type` of a problem document is the path of
+ * such a page.
+ */
 export function createProblemPages(): RequestHandler {
   const pages = new Map([
     [indexPath, pageOf("Error codes", errorCodes, "./")],
@@ -31,7 +34,7 @@ export function createProblemPages(): RequestHandler {
   };
 }
 
-/** Returns a page that explains errors. It contains no text from a client. */
+/** Returns a page that explains errors. The page contains no text from a client. */
 function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"): Page {
   const isIndex = root === "./";
   const explained = codes.map((code) => {
@@ -48,7 +51,7 @@ function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"):
   };
 }
 
-/** Converts a text of the catalog to HTML. Backticks enclose code. */
+/** Converts a text of the error catalog to HTML. Backticks mark code. */
 function textOf(text: string): string {
   return escapeHtml(text).replaceAll(/`([^`]+)`/g, "<code>$1</code>");
 }

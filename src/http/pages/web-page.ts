@@ -7,13 +7,18 @@ import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
-/** `npm run build:page` writes the page here. In the package, this file is itself below `dist/`. */
+/**
+ * The folder into which `npm run build:page` writes the web page. In the npm package, this module is in `dist/`, so the
+ * relative path is shorter.
+ */
 const builtFolder = new URL(
   import.meta.url.endsWith(".ts") ? "../../../dist/web/" : "../../../web/",
   import.meta.url,
 );
 
-/** Serves `GET /` for browsers, and the files below `/assets/`. Other clients get the text of `GET /`. */
+/**
+ * Serves the web page: `GET /` for browsers, and the files below `/assets/`. Clients other than browsers get no page at `/`.
+ */
 export function createWebPage(folder = builtFolder): RequestHandler {
   const filesNow = createFileCache(folder);
 
@@ -38,12 +43,12 @@ export function createWebPage(folder = builtFolder): RequestHandler {
   };
 }
 
-/** True if the client prefers HTML: browsers name HTML in `Accept`, while curl and programs accept anything. */
+/** True if the client prefers HTML. Browsers name HTML in the Accept header. Other programs, such as curl, accept any type. */
 function wantsPage({ headers }: NodeRequest): boolean {
   return preferredType(headers.accept, ["text/plain", "text/html"]) === "text/html";
 }
 
-/** Content codings with their file endings, smallest files first. */
+/** The content codings with their file name extensions. The coding with the smallest files is first. */
 const codings = { br: ".br", gzip: ".gz", identity: "" } as const;
 
 type Coding = keyof typeof codings;
@@ -52,7 +57,10 @@ const codingNames = Object.keys(codings) as readonly Coding[];
 
 type WebFile = Readonly<Record<Coding, Page>>;
 
-/** The maximum length of an Accept-Encoding header: longer than any browser's. Parsing longer ones takes milliseconds. */
+/**
+ * The maximum length of an Accept-Encoding header that is parsed. Browsers send shorter headers, and parsing long headers takes
+ * milliseconds.
+ */
 const acceptMaxLength = 200;
 
 function codingFor(accept: string | readonly string[] | undefined): Coding {
@@ -64,8 +72,9 @@ function codingFor(accept: string | readonly string[] | undefined): Coding {
 }
 
 /**
- * Reads all files together, because the page names its scripts by their content, at the first request and after a build. Resolves
- * with undefined if there is no page, or if it is being replaced.
+ * Creates a cache that reads all built files together, at the first request and after each build. The web page names its
+ * scripts by hashes, so page and scripts must be from the same build. Resolves with undefined if there is no page, or while a
+ * build replaces the page.
  */
 function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, WebFile> | undefined> {
   let known: { readonly builtAt: number; readonly files: ReturnType<typeof readFiles> } | undefined;
@@ -94,7 +103,6 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-/** Returns the built files by path, such as `/` and `/assets/index-UB7cnNVR.js`. */
 async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
   const files = new Map<string, WebFile>();
   const assets = (await readdir(new URL("assets/", folder))).map((name) => `assets/${name}`);
@@ -111,7 +119,7 @@ async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
   return files;
 }
 
-/** A pattern for a file name that contains the hash of the content. Such a file never changes. */
+/** Matches a file name with a hash of the content. A file with such a name never changes. */
 const hashed = /-[\w-]{8}\.\w+$/;
 
 function pageOf(name: string, contentType: string, body: Buffer, coding: Coding): Page {
@@ -128,7 +136,7 @@ function pageOf(name: string, contentType: string, body: Buffer, coding: Coding)
 export const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
-  // Chessground draws with style attributes and has its pieces as data URLs.
+  // The board Chessground uses style attributes, and its pieces are data URLs.
   "style-src 'self' 'unsafe-inline'",
   "img-src 'self' data:",
   "connect-src 'self'",
@@ -149,7 +157,10 @@ const pageHeaders = {
     .join(", "),
 };
 
-/** The page until the build is finished. In a checkout, this takes a second after the server has started. */
+/**
+ * The page that browsers get until the build is finished. In a checkout, the build takes a second after the start of the
+ * server.
+ */
 const notBuilt: Page = {
   contentType: "text/html; charset=utf-8",
   body: `<!doctype html>

@@ -5,7 +5,7 @@ import { answerGet, type Page } from "./page.ts";
 
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
-/** Serves the text of `GET /`. `besidesPage` is true if browsers get the HTML page at the same path. */
+/** Serves a text at `GET /`. `besidesPage` is true if browsers get an HTML page at the same path. */
 export function createWelcome(besidesPage = false): RequestHandler {
   return (req, res) => {
     if (contextOf(req).path !== "/") {

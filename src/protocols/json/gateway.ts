@@ -2,8 +2,8 @@ import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import type { AdmittedCall } from "../../access/admit-call.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
+  abortResponse,
   cancelOnLeave,
-  cutShort,
   isGone,
   type NodeRequest,
   type NodeResponse,
@@ -70,7 +70,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         options.log.error({ err, requestId, request: echo(path) }, "the gateway failed");
       }
       if (res.headersSent) {
-        cutShort(res);
+        abortResponse(res);
         return true;
       }
       const { hasLine, answerHeaders } = outcomeOf(req);
