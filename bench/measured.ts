@@ -10,7 +10,6 @@ export function writeMeasured(name: string, text: string): void {
   writeFileSync(page, pageWith(readFileSync(page, "utf8"), name, text));
 }
 
-/** @throws Error if the page does not have the block */
 export function pageWith(current: string, name: string, text: string): string {
   const [begin, end] = [`<!-- begin ${name} -->\n`, `<!-- end ${name} -->`];
   const from = current.indexOf(begin);

@@ -54,7 +54,7 @@ async function review({ url }: Server, { id, path }: BenchEngine, round: number)
   return { tookMs, search: (JSON.parse(text) as Answer).search };
 }
 
-/** Searches all positions. An idle engine takes the next position. Returns the time in milliseconds. */
+/** Searches all positions. An idle engine searches the next position. Returns the time in milliseconds. */
 async function searchBare(
   engines: readonly { search(position: string, depth: number): Promise<string> }[],
   positions: readonly Position[],

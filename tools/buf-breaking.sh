@@ -1,9 +1,9 @@
 #!/usr/bin/env bash
-# Compares the proto with the recorded contract, tools/contract-base.binpb: nothing that a client generated from the contract relies on
-# may change. Before the first release, intended-breaks.txt lists what is changed on purpose.
+# Compares the proto files with the recorded contract in tools/contract-base.binpb. Fails if a change would break generated clients.
+# Before the first release, intended-breaks.txt lists the intended changes.
 #
 #     tools/buf-breaking.sh            compares
-#     tools/buf-breaking.sh --record   compares, then records the present proto and empties intended-breaks.txt; `npm version` runs this
+#     tools/buf-breaking.sh --record   compares, then records the proto files and empties intended-breaks.txt; `npm version` runs this
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=tools/contract-base.binpb
@@ -29,7 +29,7 @@ if [ "$status" -eq 100 ] && [ -z "$complaints" ]; then
 fi
 status=0
 while IFS= read -r complaint; do
-  # Compare complaints without their place, because lines move.
+  # Compare complaints without their line numbers, because these change often.
   if [ -z "$complaint" ]; then
     continue
   elif grep --quiet --line-regexp --fixed-strings -e "$(sed -E 's/^[^:]*:[0-9]+:[0-9]+://' <<<"$complaint")" <<<"$intended"; then

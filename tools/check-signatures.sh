@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Checks the registry's signatures and attestations of the installed packages. Fails if one is missing or wrong. If the keys cannot be
-# fetched, it reports "not checked", also to the summary of the tests: then only the digests in package-lock.json have been checked.
+# Verifies the signatures and attestations of the installed packages. Fails if a signature is missing or wrong. If the registry's keys
+# cannot be fetched, reports "not checked", also to the summary of the tests. npm has then only verified the digests in package-lock.json.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

@@ -9,7 +9,6 @@ const run = promisify(execFile);
 export interface H2Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
-  /** The path of the request body: JSON, or a gRPC frame. */
   readonly bodyFile: string;
   /** The expected size of a response in bytes. Detects gRPC errors, which have status 200 and no message. */
   readonly answerBytes: number;

@@ -1,4 +1,4 @@
--- For wrk: sends the questions of a file in turn, one JSON body on each line, and prints the measurements as a line of JSON.
+-- A script for wrk. Sends the JSON bodies of a file, one per line, and prints the results as one line of JSON.
 --
 --     wrk ... -s questions.lua <url> -- <file>
 

@@ -21,7 +21,6 @@ export function number(value: number): string {
   return value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, ",");
 }
 
-/** Returns the median, followed by the range of the rounds if they differ. */
 export function withSpread({ median, least, most }: Spread): string {
   return least === most ? number(median) : `${number(median)} (${number(least)} to ${number(most)})`;
 }

@@ -59,7 +59,7 @@ export function createAnalysisService(
           }
           const { analysis: state } = followed;
           admitted.answered();
-          // Send one state for each depth, and none again if the search restarts. Send the state at the requested depth only
+          // Send at most one state for each depth, even if the search restarts. Send the state at the requested depth only
           // after the search has ended.
           const isLast = request.depth !== undefined && state.depth >= request.depth;
           if (state.stopReason || (state.depth > depth && !isLast)) {

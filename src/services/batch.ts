@@ -52,7 +52,6 @@ export function createBatchEvaluation(options: BatchOptions) {
     // flight.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
-    /** The number of rejected items whose violations were cheap to find. */
     let violations = 0;
     /** True after a rate limit has rejected an item. The remaining items are then rejected without validation. */
     let used = false;

@@ -36,8 +36,7 @@ export function createGameService({
       const validated = await preflight.review(message, account);
       const { requests } = validated;
       const searches = requests.filter(({ position }) => !position.terminal);
-      // Count a game without moves after its final position as a request: it is read and explained, although nothing is
-      // searched.
+      // If the game is over in its first position, nothing is searched. Count the review anyway, because the game was read.
       const first = searches[0] ?? requests[0];
       using admitted = first && (await gate.admitReview(first, searches.length, call));
       const moves: MoveReviewMessage[] = [];

@@ -23,7 +23,6 @@ export interface ReviewOptions {
   readonly analyzer: Analyzer;
   readonly openings: Openings;
   readonly flow: string;
-  /** The maximum number of searches in flight. With one more than the engine slots, all slots stay busy. */
   readonly searchesAtOnce: number;
   /** Yields the thread to other work. A review whose positions are all cached would otherwise block the thread. */
   readonly turn: Turn;

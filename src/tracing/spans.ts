@@ -71,6 +71,6 @@ function wordFor(thrown: unknown): string {
   if (!(thrown instanceof Error)) {
     return "_OTHER";
   }
-  // Use the kind of an EngineFailure.
+  // An EngineFailure has a `kind`, which is more exact than the name of its class.
   return "kind" in thrown && typeof thrown.kind === "string" ? thrown.kind : thrown.constructor.name;
 }

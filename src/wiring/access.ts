@@ -27,7 +27,6 @@ export const accessTimes = {
   flushMs: 3000,
   /** The time for which a key is cached. If another process revokes a key, the key works until this time is over. */
   knownMs: defaultKnownMs,
-  /** The maximum time to wait while another process has locked the database. */
   busyMaxMs: defaultBusyMaxMs,
 } as const;
 

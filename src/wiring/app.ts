@@ -97,8 +97,8 @@ export async function startApp(
   const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
-    // Allow only 8 MiB of request bodies in the mode `open`, but all of it for one client. In this mode, no plan limits the
-    // requests in flight, and 1 MiB of inflated JSON becomes up to 22 MB of objects.
+    // If KIBITZ_ACCESS is `open`, accept 8 MiB of request bodies in total, even from a single client. In this mode, no plan
+    // limits the requests in flight, and 1 MiB of inflated JSON becomes up to 22 MB of objects.
     ...(config.access === "open" && {
       maxBytes: 8 * 1024 * 1024,
       maxBytesPerAddress: Number.POSITIVE_INFINITY,

@@ -10,7 +10,6 @@ type SetDegraded = (isDegraded: boolean) => void;
 export interface Degraded {
   /** Registers a part, which is not degraded at first. Returns a function that changes its state. */
   part(name: string): SetDegraded;
-  /** Maps the name of each registered part to true if the part is degraded. */
   parts(): Readonly<Record<string, boolean>>;
   names(): readonly string[];
 }

@@ -233,7 +233,6 @@ function isObject(json: unknown): json is Plain {
   return typeof json === "object" && json !== null && !Array.isArray(json);
 }
 
-/** Returns the plans in the format of `GET /price`. */
 export function shownPlans(plans: readonly Plan[]): readonly object[] {
   const message = planMessage();
   const write = createPlainWriter(message);

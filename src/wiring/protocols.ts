@@ -77,7 +77,6 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     checkMessage: createMessageCheck(beginWork, access.limits),
     bodies,
   });
-  /** Rejects a call of an unknown method in the same format as other Connect errors. */
   const rejectUnknown = async (req: NodeRequest, res: NodeResponse) => {
     const error = unknownMethod(req);
     try {

@@ -6,7 +6,6 @@ import type { Degraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";
 
 export interface SharingTimes extends RedisTimes {
-  /** The interval between announcements of this node. */
   readonly announceMs: number;
 }
 

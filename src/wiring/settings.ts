@@ -21,7 +21,6 @@ const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"]
 /** The memory in bytes of one WebAssembly engine with the full network under load, plus a reserve. */
 const engineMemoryBytes = 600e6;
 
-/** All settings, in the order in which documents and `--help` list them. */
 export const settings = {
   host: setting({
     key: "KIBITZ_HOST",

@@ -63,7 +63,6 @@ function settingsOfNpm(folder: string): readonly string[] {
 export interface Layer {
   readonly madeBy: string;
   readonly bytes: number;
-  /** The SHA-256 of the layer as an uncompressed tar file. */
   readonly digest: string;
 }
 

@@ -9,7 +9,6 @@ const name = "kibitz-tried";
 
 export interface TriedImage {
   readonly readyMs: number;
-  /** The id and path of each engine that has found the best move. */
   readonly engines: readonly string[];
 }
 

@@ -2,7 +2,6 @@
 import { writeFileSync } from "node:fs";
 import { type Panel, rows } from "./panels.ts";
 
-/** Grafana divides a dashboard into 24 columns. */
 const [perLine, width, height] = [3, 8, 8];
 const datasource = { type: "prometheus", uid: "$datasource" };
 

@@ -5,7 +5,6 @@ import { type Json, refTo } from "./json.ts";
 
 /** A request with its recorded response, from a file in `docs/examples`. */
 export interface Example {
-  /** The file name without `.json`. */
   readonly name: string;
   readonly summary: string;
   readonly method: string;

@@ -23,7 +23,7 @@ export interface HealthOptions {
   readonly addressOf: (request: RequestContext) => string;
 }
 
-/** The maximum numbers of open health streams. A stream takes up to 60 kB, and a client opens a stream for each channel. */
+/** The maximum numbers of open health streams. A stream uses up to 60 kB, and a client opens a stream for each channel. */
 const watcherLimits = { inAll: 1000, perAddress: 100 };
 
 /** The gRPC health service. An empty service name in a request stands for the whole server. */

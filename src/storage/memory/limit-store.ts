@@ -3,7 +3,6 @@ import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
 export interface MemoryLimitStore extends LimitStore {
-  /** Restores the windows of engine time that an earlier process has stored. */
   restore(): Promise<void>;
   /** Stores the engine time that was used since the last successful call. */
   flush(): Promise<void>;

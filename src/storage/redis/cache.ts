@@ -9,7 +9,7 @@ interface RedisCacheOptions<T> {
   readonly format: ValueFormat<T>;
 }
 
-/** A result with one line at depth 14 takes 1100 bytes in Redis, including its key and overhead. More lines take more. */
+/** A result with one line at depth 14 needs 1100 bytes in Redis, including its key and overhead. More lines need more. */
 const bytesPerAnswer = 1600;
 /** A longer text is not cached. A result with ten lines at depth 30 is half as long. */
 const charactersMax = 32_768;

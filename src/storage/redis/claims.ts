@@ -10,7 +10,6 @@ const claimTimes = {
   /** A claim expires after this time if its node does not renew it. */
   leaseMs: 1200,
   renewMs: 400,
-  /** The interval at which a node that waits for an answer polls Redis. */
   pollMs: 50,
 } as const;
 
@@ -45,7 +44,6 @@ export function createRedisClaims<T>(
 ): SearchClaims<T> {
   const { leaseMs, renewMs, pollMs } = { ...claimTimes, ...times };
 
-  /** Ends the claim if `ms` is 0. Failures are ignored, because the claim then expires. */
   const renew = (key: string, id: string, ms: number) =>
     void redis.run(renewScript, [key], [id, ms]).catch(() => {});
 

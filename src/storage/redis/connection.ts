@@ -47,7 +47,6 @@ type RedisHealth =
   | { readonly kind: "down"; readonly why: string };
 
 interface RedisChanges {
-  /** The state has changed, or the reason for the state. */
   change: [];
   /** Redis has rejected one command, but executes other commands. Emitted once for each error message. */
   refused: [why: string];
@@ -216,7 +215,6 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     );
   }
 
-  /** Sends a command, and records its metrics and its span. Throws StoreUnavailable. */
   async function call<T>(operation: Operation, work: (ready: Client) => Promise<T>): Promise<T> {
     const { command, script, isProbe = false } = operation;
     const startedAt = performance.now();
@@ -389,8 +387,8 @@ function codeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  // Use the code if the message is empty: Node does so if all addresses of a host refuse. Remove the script line from errors of
-  // scripts.
+  // If all addresses of a host refuse the connection, Node's error has a code but no message. An error of a script ends with a
+  // line of the script, which is removed.
   return (message || code || "the connection failed").replace(/ script: .*/, "").slice(0, 300);
 }
 

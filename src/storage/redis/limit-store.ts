@@ -26,10 +26,8 @@ const defaultHeldMs = 8000;
 /** A search in flight is renewed this many times before it would stop counting. */
 const renewals = 4;
 
-/** The interval at which a waiting request tries again to be admitted. */
 const pollMs = 100;
 
-/** The maximum number of searches that one run of the script renews. */
 const heldAtOnce = 250;
 
 export interface LimitStoreOptions {

@@ -7,7 +7,7 @@ import type { ValueFormat } from "../value-format.ts";
 import { inodeOf, isBusy, keepPrivate, makeFolder, transaction } from "./database.ts";
 
 export interface AnswerStoreOptions<T> {
-  /** The maximum size of the database file. The file of the write-ahead log takes some more megabytes. */
+  /** The maximum size of the database file. The file of the write-ahead log may need some more megabytes. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
   readonly watch?: StoreWatch;
@@ -24,7 +24,6 @@ export const answerFileName = "answers.db";
 
 /** A transaction with this number of rows takes about a millisecond. */
 const rowsAtOnce = 16;
-/** The pause between two transactions while more rows wait. */
 const pauseMs = 2;
 /** The maximum number of values that wait to be written. Further values are dropped. */
 const waitingMax = 2000;
