@@ -29,7 +29,7 @@ const tooMany = expect.objectContaining({
 const tooLarge = expect.objectContaining({ code: "body_too_large" });
 const malformed = expect.objectContaining({ code: "malformed_json" });
 
-/** A request of a batch with as much as the rules of the proto allow. */
+/** A request of a batch in which every field has the greatest size that the proto allows. */
 const fullItem = {
   fen: "f".repeat(128),
   moves: Array(600).fill("e4"),
@@ -50,37 +50,37 @@ describe("a request in JSON", () => {
   const refusalOf = (text: string, method: typeof evaluateBatch | typeof reviewGame = evaluateBatch) =>
     thrownBy(() => boundJson(text, method));
 
-  test("a JSON batch of 256 KiB whose requests are as large as the rules allow is decoded", () => {
+  test("a JSON batch of 256 KiB is decoded if each of its requests has the greatest allowed size", () => {
     const text = toJsonString(EvaluateBatchRequestSchema, batchOf(53, fullItem));
     expect([text.length > 250_000, refusalOf(text)]).toEqual([true, undefined]);
   });
 
-  test("a JSON batch is refused for 201 requests, however small", () => {
+  test("a JSON batch of 201 requests is refused", () => {
     expect(refusalOf(`{"requests":[${times(200, "{}")}]}`)).toBeUndefined();
     expect(refusalOf(`{"requests":[${times(201, "{}")}]}`)).toEqual(tooMany);
     expect(refusalOf(`{"requests":[${times(200, "{}")}],"requests":[1]}`)).toEqual(tooMany);
   });
 
-  test("a JSON batch is refused for one request of more than 32 KiB, or with more than 1000 keys", () => {
+  test("a JSON batch is refused if one of its requests exceeds 32 KiB or 1000 keys", () => {
     const fen = (bytes: number) => `{"requests":[{},{"fen":"${"a".repeat(bytes - 10)}"}]}`;
     expect([refusalOf(fen(32 * 1024)), refusalOf(fen(32 * 1024 + 1))]).toEqual([undefined, tooLarge]);
     const keys = (count: number) => `{"requests":[{},{${times(count, '"a":1')}},{"a":1}]}`;
     expect([refusalOf(keys(1000)), refusalOf(keys(1001))]).toEqual([undefined, malformed]);
   });
 
-  test("a JSON batch is refused for more than 65,536 keys, values and lists together", () => {
+  test("a JSON batch is refused if its keys, values and lists together exceed 65,536", () => {
     const values = (count: number) => `{"requests":[${times(100, `[${times(count, "1")}]`)}]}`;
     expect([refusalOf(values(654)), refusalOf(values(655))]).toEqual([undefined, tooLarge]);
   });
 
-  test("a JSON request is refused for more than 32 levels", () => {
+  test("a JSON request with more than 32 nested levels is refused", () => {
     for (const method of [evaluateBatch, reviewGame]) {
       expect(refusalOf("[".repeat(32), method)).toBeUndefined();
       expect(refusalOf("[".repeat(33), method)).toEqual(malformed);
     }
   });
 
-  test("a single JSON request is refused for more than 1000 keys, or 65,536 keys, values and lists", () => {
+  test("a single JSON request is refused if it exceeds 1000 keys, or 65,536 keys, values and lists", () => {
     const keys = (count: number) => `{${times(count, '"a":1')}}`;
     expect([refusalOf(keys(1000), reviewGame), refusalOf(keys(1001), reviewGame)]).toEqual([
       undefined,
@@ -99,32 +99,32 @@ describe("a request in binary", () => {
   const review = (bytes: Uint8Array) => thrownBy(() => boundBinary(bytes, reviewGame));
   const bytesOf = (count: number, item: object) => toBinary(EvaluateBatchRequestSchema, batchOf(count, item));
 
-  test("a binary batch of 256 KiB whose requests are as large as the rules allow is decoded", () => {
+  test("a binary batch of 256 KiB is decoded if each of its requests has the greatest allowed size", () => {
     const bytes = bytesOf(64, fullItem);
     expect([bytes.length > 250_000, batch(bytes)]).toEqual([true, undefined]);
   });
 
-  test("a binary batch is refused for 201 requests, however small", () => {
+  test("a binary batch of 201 requests is refused", () => {
     expect([batch(bytesOf(200, {})), batch(bytesOf(201, {}))]).toEqual([undefined, tooMany]);
   });
 
-  test("a binary batch is refused for one request of more than 32 KiB", () => {
+  test("a binary batch is refused if one of its requests exceeds 32 KiB", () => {
     const fen = (bytes: number) => bytesOf(1, { fen: "a".repeat(bytes - 4) });
     expect([batch(fen(32 * 1024)), batch(fen(32 * 1024 + 1))]).toEqual([undefined, tooLarge]);
   });
 
-  test("a binary batch is refused for more than 65,536 fields", () => {
+  test("a binary batch is refused if it exceeds 65,536 fields", () => {
     const moves = (count: number) => bytesOf(128, { moves: Array(count).fill("") });
     expect([batch(moves(511)), batch(moves(512))]).toEqual([undefined, tooLarge]);
   });
 
-  test("a single binary request is refused for more than 65,536 fields, also if nobody knows them", () => {
+  test("a single binary request is refused if it exceeds 65,536 fields, known or unknown", () => {
     const moves = (count: number) => toBinary(ReviewGameRequestSchema, reviewOf(count));
     expect([review(moves(65_535)), review(moves(65_536))]).toEqual([undefined, tooLarge]);
     expect(review(Buffer.alloc(2 * 65_537, Buffer.from([15 << 3, 0])))).toEqual(tooLarge);
   });
 
-  test("a binary request that is no message is refused before it is decoded", () => {
+  test("invalid protobuf bytes are refused before they are decoded", () => {
     expect(review(Buffer.alloc(70_000, 0xff))).toEqual(expect.objectContaining({ code: "invalid_type" }));
   });
 });

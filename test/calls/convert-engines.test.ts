@@ -14,7 +14,7 @@ interface Property {
 const schema = schemaOfOptions(options);
 const properties = Object.entries(schema.properties as unknown as Readonly<Record<string, Property>>);
 
-test("the schema of an engine's options is closed, and names its standard", () => {
+test("the schema of engine options names its JSON Schema version and allows no unknown option", () => {
   expect(schema).toMatchObject({
     $schema: "https://json-schema.org/draft/2020-12/schema",
     type: "object",
@@ -23,7 +23,7 @@ test("the schema of an engine's options is closed, and names its standard", () =
   expect(Object.keys(schema).toSorted()).toEqual(["$schema", "additionalProperties", "properties", "type"]);
 });
 
-test("the schema of an engine's options has a property for each option, with the engine's bounds", () => {
+test("the schema of engine options has a property for each option, with the bounds of the engine", () => {
   expect(schema.properties).toMatchObject({
     skill_level: { type: "integer", minimum: 0, maximum: 20, default: 20, "x-uci-name": "Skill Level" },
     uci_limit_strength: { type: "boolean", default: false, "x-uci-name": "UCI_LimitStrength" },
@@ -33,7 +33,7 @@ test("the schema of an engine's options has a property for each option, with the
   expect(properties).toHaveLength(options.length);
 });
 
-test.each(properties)("the option %s has a title, and a default within its bounds", (_, property) => {
+test.each(properties)("the option %s has a title, and a default value within its bounds", (_, property) => {
   expect(property.title).toMatch(/^[A-Z].+/);
   expect(typeof property.default).toBe(property.type === "integer" ? "number" : property.type);
   const { minimum = Number.NEGATIVE_INFINITY, maximum = Number.POSITIVE_INFINITY } = property;
@@ -42,7 +42,7 @@ test.each(properties)("the option %s has a title, and a default within its bound
   expect("minimum" in property).toBe(property.type === "integer");
 });
 
-test("an option without a title of ours has the engine's name as its title", () => {
+test("an unknown option has the engine's name of the option as its title", () => {
   const unknown: EngineOption = {
     name: "contempt",
     engineName: "Contempt",
@@ -52,11 +52,11 @@ test("an option without a title of ours has the engine's name as its title", () 
   expect(schemaOfOptions([unknown])).toMatchObject({ properties: { contempt: { title: "Contempt" } } });
 });
 
-test("the schema of an engine without options allows nothing", () => {
+test("the schema of an engine without options allows no option", () => {
   expect(schemaOfOptions([])).toMatchObject({ properties: {}, additionalProperties: false });
 });
 
-test("the default options are those of the schema", () => {
+test("the default options are the defaults in the schema", () => {
   const ofSchema = properties.map(([name, property]) => [name, property.default]);
   expect(defaultsOfOptions(options)).toEqual(Object.fromEntries(ofSchema));
 });

@@ -15,7 +15,7 @@ test.each([
     { suggestedRequest: { fen: "x", depth: 30 } },
   ),
   new KibitzError("upgrade_needed", "more", { upgrade: { plan: "free", url: "/v1/keys" } }),
-])("an error in an answer says what its problem document says: $code", (error) => {
+])("an error inside a batch has the same fields as a problem document: $code", (error) => {
   const written = JSON.parse(createMessageWriter(ProblemSchema)(problemMessage(error, "id-1")));
   expect(written).toEqual({ ...problemFromError(error, "id-1"), instance: written.instance });
 });

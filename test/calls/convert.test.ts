@@ -19,7 +19,7 @@ function messageOf(overrides: Partial<Analysis> = {}): MessageInitShape<typeof E
 }
 
 describe("a request", () => {
-  test("a request has its defaults if the message sets nothing", () => {
+  test("a request has default values if the message is empty", () => {
     expect(requestFromMessage(create(pb.AnalysisRequestSchema, { fen: startFen }))).toEqual({
       fen: startFen,
       moves: [],
@@ -34,7 +34,7 @@ describe("a request", () => {
     });
   });
 
-  test("a request has the values of its message, and distinguishes 0 from absent", () => {
+  test("a request has the values of its message, and 0 differs from an unset value", () => {
     const values = {
       fen: "f",
       moves: ["e4"],
@@ -54,13 +54,13 @@ describe("a request", () => {
     [pb.Path.AUTO, "auto"],
     [pb.Path.WASM, "wasm"],
     [pb.Path.NATIVE, "native"],
-  ] as const)("a request with path %i means %s", (path, word) => {
+  ] as const)("the path with number %i in a message means %s", (path, word) => {
     expect(requestFromMessage(create(pb.AnalysisRequestSchema, { path })).path).toBe(word);
   });
 });
 
 describe("an analysis", () => {
-  test("an analysis becomes a message with all its fields", () => {
+  test("an analysis is converted to a message with all fields", () => {
     const message = create(
       EvaluateResponseSchema,
       messageOf({ warnings: [{ code: "c", message: "m", field: "fen" }] }),
@@ -113,7 +113,7 @@ describe("an analysis", () => {
     });
   });
 
-  test("an answer leaves a value unset that the engine does not report, and distinguishes 0 from it", () => {
+  test("a value that the engine does not report is unset in the message, and not 0", () => {
     const score: Score = { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: undefined };
     const message = messageOf({ score, warnings: [{ code: "c", message: "m", field: undefined }] });
     const expected = { value: { case: "cp", value: 0 }, bound: pb.Bound.EXACT, winPercent: 50 };
@@ -132,7 +132,7 @@ describe("an engine version", () => {
   const listed = (builds: readonly EngineBuild[]) =>
     messageFromVersions(knownEngines(builds).catalog, (build) => build === full).engines[0];
 
-  test("an engine version is listed with its builds, options and digests", () => {
+  test("an engine version in the list has its builds, options and hashes", () => {
     expect(listed([full, native])).toMatchObject({
       id: "stockfish-19",
       author: "nobody",
@@ -155,26 +155,26 @@ describe("an engine version", () => {
     });
   });
 
-  test("an engine version is deprecated when all of its builds are, and stable while one is not", () => {
+  test("an engine version in the list is deprecated if all of its builds are deprecated", () => {
     const going = buildOf({ deprecatedSince: "2026-11-22" });
     expect(listed([going])?.status).toBe(pb.EngineStatus.DEPRECATED);
     expect(listed([going, native])?.status).toBe(pb.EngineStatus.STABLE);
   });
 
-  test("an engine version is listed without a licence, Chess960 or a full network if it has none", () => {
+  test("an engine version in the list may have no licence, no Chess960 and no full network", () => {
     const version = listed([{ ...native, options: [] }]);
     expect(version?.variants).toEqual([pb.Variant.STANDARD]);
     expect(version?.license).toBeUndefined();
     expect(listed([lite])).toMatchObject({ paths: [{ net: pb.NetSize.LITE }] });
   });
 
-  test("only one engine version is listed as the latest", () => {
+  test("exactly one engine version in the list is the latest", () => {
     const { engines, latest } = messageFromVersions(knownEngines([full, lite]).catalog, () => true);
     expect(engines.filter((engine) => engine.latest).map(({ id }) => id)).toEqual([latest]);
   });
 });
 
-test("a plan is listed with its limits, and without absent ones", () => {
+test("a plan in the list has its limits, and no limit that the plan does not have", () => {
   expect(messageFromPlan(openPlan)).toEqual({
     id: "keyless",
     requiresKey: false,

@@ -21,7 +21,7 @@ const request = create(AnalysisRequestSchema, { fen: "x" });
 const mistake = new TypeError("mistake");
 const rejection = new KibitzError("invalid_fen", "bad");
 
-/** Calls a handler of a method in its middleware. */
+/** Calls `handler` as the implementation of a method, inside the middleware. */
 function ask(
   method: DescMethod,
   middleware: Middleware,
@@ -52,7 +52,7 @@ const one = create(evaluate.output, { summary: "one" });
 const two = create(evaluate.output, { summary: "two" });
 const answersOf = (answer: unknown) => Array.fromAsync(answer as AsyncIterable<Message>);
 
-/** A log line's middleware, and level and code of the lines that it wrote. */
+/** Returns middleware that logs calls, and the level and error code of each log line. */
 function recording(level?: "debug") {
   const lines: unknown[] = [];
   const write = (of: string) => (fields: Parameters<Log["info"]>[0]) => lines.push([of, fields.code]);
@@ -60,7 +60,7 @@ function recording(level?: "debug") {
   return { lines, log: withLog(createCallLine(log, () => undefined, level)) };
 }
 
-test("a call that ends has a log line with its method, protocol, code and duration", async () => {
+test("a finished call writes a log line with the method, protocol, code and duration", async () => {
   const lines: unknown[] = [];
   const log = { ...silentLog, info: (fields: object, message: string) => lines.push([message, fields]) };
   const { request: context } = localCall(evaluate);
@@ -72,7 +72,7 @@ test("a call that ends has a log line with its method, protocol, code and durati
   ]);
 });
 
-test("calls of health checks are logged at the level debug, their internal errors at the level error", async () => {
+test("a health check is logged at level debug, and its internal error at level error", async () => {
   const { lines, log } = recording("debug");
   await ask(evaluate, log, async () => one);
   await expect(ask(evaluate, log, () => Promise.reject(mistake))).rejects.toBe(mistake);
@@ -87,7 +87,7 @@ test.each([
   ["a TypeError", mistake, "error", "internal"],
   ["a deadline", new KibitzError("deadline_exceeded", "late"), "info", "deadline_exceeded"],
 ])(
-  "a call that fails with %s is logged with its code and fails with the same error",
+  "a call that fails with %s is logged with the code of its error, and the error is not changed",
   async (_, error, level, code) => {
     const { lines, log } = recording();
     await expect(ask(evaluate, log, () => Promise.reject(error))).rejects.toBe(error);
@@ -99,27 +99,30 @@ test.each([
   ["CallerLeft", new CallerLeft(), "canceled"],
   ["any other reason", new Error("interrupted"), "canceled"],
   ["a deadline", new KibitzError("deadline_exceeded", "late"), "deadline_exceeded"],
-])("a call that fails with its signal's reason, %s, is logged as no error", async (_, reason, code) => {
-  const { lines, log } = recording();
-  const signal = AbortSignal.abort(reason);
-  const aborted = new DOMException("aborted", "AbortError");
-  for (const thrown of [reason, aborted]) {
-    await expect(ask(evaluate, log, () => Promise.reject(thrown), { signal })).rejects.toBe(reason);
-  }
-  expect(lines).toEqual([
-    ["info", code],
-    ["info", code],
-  ]);
-});
+])(
+  "a call that fails because its signal was aborted with %s is not logged as an error",
+  async (_, reason, code) => {
+    const { lines, log } = recording();
+    const signal = AbortSignal.abort(reason);
+    const aborted = new DOMException("aborted", "AbortError");
+    for (const thrown of [reason, aborted]) {
+      await expect(ask(evaluate, log, () => Promise.reject(thrown), { signal })).rejects.toBe(reason);
+    }
+    expect(lines).toEqual([
+      ["info", code],
+      ["info", code],
+    ]);
+  },
+);
 
-test("a TypeError is logged as an error even if the caller has left", async () => {
+test("a TypeError is logged as an error even after the caller has disconnected", async () => {
   const { lines, log } = recording();
   const signal = AbortSignal.abort(new CallerLeft());
   await expect(ask(evaluate, log, () => Promise.reject(mistake), { signal })).rejects.toBe(mistake);
   expect(lines).toEqual([["error", "internal"]]);
 });
 
-test("a stream has one log line, when it has ended", async () => {
+test("a stream writes one log line at its end", async () => {
   const { lines, log } = recording();
   const answer = ask(streamEvaluate, log, () => messages(one, two));
   expect(lines).toEqual([]);
@@ -127,7 +130,7 @@ test("a stream has one log line, when it has ended", async () => {
   expect(lines).toEqual([["info", "ok"]]);
 });
 
-test("a stream that fails is logged with the code of its error", async () => {
+test("a failed stream is logged with the code of its error", async () => {
   const { lines, log } = recording();
   const answer = ask(streamEvaluate, log, () => messages(one, rejection));
   await expect(answersOf(answer)).rejects.toBe(rejection);
@@ -137,7 +140,7 @@ test("a stream that fails is logged with the code of its error", async () => {
 test.each([
   ["stops reading", (reader: AsyncIterator<Message>) => reader.return?.()],
   ["fails", (reader: AsyncIterator<Message>) => reader.throw?.(mistake).catch(() => {})],
-])("a stream whose reader %s is logged as canceled, and its handler ends", async (_, leave) => {
+])("a stream is logged as canceled if its reader %s, and its handler ends", async (_, leave) => {
   const { lines, log } = recording();
   let ended = false;
   const answer = ask(streamEvaluate, log, async function* () {
@@ -155,7 +158,7 @@ test.each([
 });
 
 test.each([evaluate, streamEvaluate])(
-  "a request to $name that breaks a rule of its proto is rejected before its handler sees it",
+  "a request to $name that violates a rule of the proto is refused before the handler runs",
   async (method) => {
     const message = create(AnalysisRequestSchema, { fen: "" });
     const answer = ask(method, withRules(createRules()), () => expect.fail("called"), { message });
@@ -164,7 +167,7 @@ test.each([evaluate, streamEvaluate])(
   },
 );
 
-test("only an answer to GET whose search is deterministic gets an ETag, the same for each repetition", async () => {
+test("a response has an ETag only if the method is GET and the search is deterministic, and repeated responses have the same ETag", async () => {
   const tagOf = async (isGet: boolean, deterministic: boolean, id: string) => {
     const call = { ...localCall(evaluate), isGet };
     await ask(
@@ -196,7 +199,7 @@ describe("suggestions", () => {
   const batch = create(evaluateBatch.input, { requests: [deep, deep] });
 
   test.each([evaluate, streamEvaluate])(
-    "the error of $name gets the nearest request that would be answered, in plain JSON",
+    "an error of $name contains the nearest valid request in plain JSON",
     async (method) => {
       const fail = method === evaluate ? () => Promise.reject(tooDeep) : () => messages(tooDeep);
       const answer = ask(
@@ -212,7 +215,7 @@ describe("suggestions", () => {
     },
   );
 
-  test("the error of a batch gets a suggestion only if all of the batch was read and it is short", async () => {
+  test("an error of a batch contains a suggested request only if the batch is short and completely readable", async () => {
     const suggested = async (readBytes: number, unreadable: Call["unreadable"] = new Map()) => {
       const outcome = { ...localCall(evaluateBatch).outcome, readBytes };
       const call = { message: batch, outcome, unreadable };
@@ -230,7 +233,7 @@ describe("suggestions", () => {
     expect(await suggested(100, new Map([[0, "{}"]]))).toBeUndefined();
   });
 
-  test("a suggestion that fails is an internal error, which is logged", async () => {
+  test("an exception during the creation of a suggestion is logged as an internal error", async () => {
     const { lines, log } = recording();
     const suggesting = withSuggestions(() => Promise.reject(mistake));
     const both: Middleware = (handler, method) => log(suggesting(handler, method), method);

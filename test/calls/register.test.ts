@@ -15,7 +15,7 @@ const implementing = (methods: Readonly<Record<string, unknown>>): Implementatio
   methods: methods as never,
 });
 
-test("a handler is wrapped in its middleware, the first outermost", async () => {
+test("a handler runs inside all of its middleware, and the first middleware is the outermost", async () => {
   const order: string[] = [];
   const recorder =
     (name: string): Middleware =>
@@ -33,7 +33,7 @@ test("a handler is wrapped in its middleware, the first outermost", async () => 
   expect(order).toEqual(["outer before", "inner before", "inner after", "outer after"]);
 });
 
-test("a unary method gets the message and the call, and its answer becomes a whole message", async () => {
+test("a unary method gets the message and the call, and its result is completed with default values", async () => {
   let given: readonly unknown[] = [];
   const method = async (message: Message, call: Call) => {
     given = [message, call];
@@ -45,7 +45,7 @@ test("a unary method gets the message and the call, and its answer becomes a who
   expect(answer).toMatchObject({ $typeName: evaluate.output.typeName, summary: "an answer", lines: [] });
 });
 
-test("the answers of a stream become whole messages, those within them too", async () => {
+test("the messages of a stream are completed with default values, including nested messages", async () => {
   const method = async function* () {
     yield { event: { case: "evaluation", value: { summary: "one" } } };
   };
@@ -56,7 +56,7 @@ test("the answers of a stream become whole messages, those within them too", asy
   ]);
 });
 
-test("a method that is missing, or is a stream where one message is wanted, is a TypeError when the server starts", () => {
+test("a missing method or a method of the wrong kind is a TypeError at the start of the server", () => {
   const calls = createCalls([implementing({ evaluate: async () => ({}) })], []);
   expect(() => calls.unary(streamEvaluate)).toThrow(/StreamEvaluate has no unary answer/);
   expect(() => calls.unary(KeyService.method.getKey)).toThrow(/GetKey has no handler/);

@@ -17,7 +17,7 @@ import {
 import { batchItemsMax, requestBounds } from "../../src/analysis/analysis.ts";
 import { boundsOfField, boundsOfList, createRules } from "../../src/calls/rules.ts";
 
-test("the ranges of a request in the proto equal those of the domain", () => {
+test("the proto and the validation of requests have the same ranges", () => {
   const rangeOf = (name: string) => {
     const field = AnalysisRequestSchema.fields.find((one) => one.name === name);
     return boundsOfField(field ?? expect.fail(`there is no ${name}`), { minimum: 0, maximum: 0 });
@@ -35,7 +35,7 @@ const violationsOf = <D extends DescMessage>(desc: D, init: MessageInitShape<D>)
 
 type RequestInit = MessageInitShape<typeof AnalysisRequestSchema>;
 
-describe("a request within the rules has no faults", () => {
+describe("a request within the rules has no violations", () => {
   test.each<[RequestInit]>([
     [{ fen: "not validated here" }],
     [{ fen: "x".repeat(128), moves: Array(600).fill("e4"), depth: 1, multipv: 1, movetimeMs: 50 }],
@@ -48,7 +48,7 @@ describe("a request within the rules has no faults", () => {
   });
 });
 
-describe("a fault names its place, what is wrong and what is allowed", () => {
+describe("a violation has a pointer, a message and the allowed range", () => {
   test.each<[RequestInit, pointer: string, code: string, message: RegExp, allowed: object | undefined]>([
     [{}, "/fen", "invalid_fen", /^`fen` is required: it is missing or empty\.$/, undefined],
     [
@@ -144,7 +144,7 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
       undefined,
     ],
   ])(
-    "a violation has its field, the reason and the allowed range: %#: %o",
+    "an invalid request has a violation with the pointer, the message and the allowed range: %#: %o",
     (init, pointer, code, message, allowed) => {
       const violations = violationsOf(AnalysisRequestSchema, {
         fen: init.fen ?? (pointer === "/fen" ? "" : "x"),
@@ -156,7 +156,7 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
     },
   );
 
-  test("violations come in the order of the proto", () => {
+  test("violations are in the order of the fields in the proto", () => {
     const violations = violationsOf(AnalysisRequestSchema, {
       movetimeMs: 1,
       multipv: 0,
@@ -172,7 +172,7 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
     ]);
   });
 
-  test("a batch has violations of its length only, and each of its requests has its own", () => {
+  test("an invalid number of requests is a violation of the batch, and other violations belong to a request", () => {
     const batchOf = (requests: readonly RequestInit[]) =>
       violationsOf(EvaluateBatchRequestSchema, { requests: [...requests] });
     expect(batchOf([{ fen: "x" }, { fen: "x", depth: 0 }, { moves: [""] }])).toEqual([]);
@@ -183,7 +183,7 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
     expect(batchOf(Array(201).fill({ fen: "x" }))).toMatchObject([{ pointer: "/requests" }]);
   });
 
-  test("the rules hold for every call", () => {
+  test("every call of the API is validated by the rules", () => {
     expect(violationsOf(GetPriceRequestSchema, { depth: 31 })).toMatchObject([{ pointer: "/depth" }]);
     expect(violationsOf(CreateKeyRequestSchema, { name: "x".repeat(65) })).toMatchObject([
       { pointer: "/name" },
@@ -191,7 +191,7 @@ describe("a fault names its place, what is wrong and what is allowed", () => {
   });
 });
 
-test("every pattern of a request has an error message in words", () => {
+test("every pattern in the proto has an error message", () => {
   const messages = [file_chess_analysis_v1_analysis, file_chess_analysis_v1_key_service]
     .flatMap((file) => file.messages)
     .filter(({ name }) => name.endsWith("Request"));

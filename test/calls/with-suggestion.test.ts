@@ -22,14 +22,13 @@ const overPlan = new KibitzError("upgrade_needed", "Too deep.", {
   nextAction: "get_api_key",
 });
 
-/** The suggestion for a request that has only these violations. */
 const suggestionFor = async (
   sent: Plain,
   violations: readonly Violation[],
   preflight = async (_: Plain) => {},
 ) => (await withSuggestion(errorFromViolations(violations), sent, preflight)).suggestedRequest;
 
-it("a suggestion moves each number to the nearest allowed one, and leaves the sent request unchanged", async () => {
+it("a suggested request contains the nearest allowed numbers, and the original request is not changed", async () => {
   const sent = { fen: "8/8", depth: 99, movetime_ms: 1, options: { skill_level: 3 } };
   const movetime = { ...depth, pointer: "/movetime_ms", allowed: { minimum: 50, maximum: 60000 } };
   expect(await suggestionFor(sent, [depth, movetime])).toEqual({
@@ -41,7 +40,7 @@ it("a suggestion moves each number to the nearest allowed one, and leaves the se
   expect(sent.depth).toBe(99);
 });
 
-it("a suggestion finds numbers in lists and under keys that a pointer escapes", async () => {
+it("a suggested request contains allowed numbers in lists and under names with escaped characters", async () => {
   const sent = { requests: [{ depth: 3 }, { depth: 0, "a/b~": 77 }] };
   const violations = ["/requests/1/depth", "/requests/1/a~1b~0"].map((pointer) => ({ ...depth, pointer }));
   expect(await suggestionFor(sent, violations)).toEqual({
@@ -49,7 +48,7 @@ it("a suggestion finds numbers in lists and under keys that a pointer escapes", 
   });
 });
 
-it("an error gets no suggestion if any violation is of another kind", async () => {
+it("an error has no suggested request if one of its violations is not a number out of range", async () => {
   const sent = { depth: 99, path: "fast", deph: 1 };
   const path: Violation = {
     pointer: "/path",
@@ -66,18 +65,18 @@ it("an error gets no suggestion if any violation is of another kind", async () =
 });
 
 it.each(["", "/multipv", "/depth/0", "/constructor/name", "/__proto__"])(
-  "an error gets no suggestion if %j leads to no number",
+  "an error has no suggested request if the pointer %j does not lead to a number",
   async (pointer) => {
     expect(await suggestionFor({ depth: "99" }, [{ ...depth, pointer }])).toBeUndefined();
   },
 );
 
-it("a suggestion does not repeat an API key", async () => {
+it("an error has no suggested request if the request contains an API key", async () => {
   const sent = { depth: 99, engine: `kbz_${"a".repeat(36)}` };
   expect(await suggestionFor(sent, [depth])).toBeUndefined();
 });
 
-it("an error gets no suggestion if the fixed request has another violation, even one that could be fixed", async () => {
+it("an error has no suggested request if the changed request has a new violation", async () => {
   const preflight = vi.fn(async (_: Plain) => {
     throw errorFromViolations([shortFen]);
   });
@@ -85,7 +84,7 @@ it("an error gets no suggestion if the fixed request has another violation, even
   expect(preflight.mock.calls).toEqual([[{ fen: "8/8", depth: 30 }]]);
 });
 
-it("an error gets no suggestion if a violation is left that cannot be fixed", async () => {
+it("an error has no suggested request if the changed request is refused for another reason", async () => {
   const error = errorFromViolations([depth]);
   const refused = async () => {
     throw errorFromViolations([{ pointer: "/engine", code: "unknown_engine", message: "" }]);
@@ -97,14 +96,14 @@ it("an error gets no suggestion if a violation is left that cannot be fixed", as
   expect(await withSuggestion(error, { depth: 99 }, withoutViolations)).toBe(error);
 });
 
-it("a suggestion does not hide a failure of the validation", async () => {
+it("an exception during the validation of a suggested request is thrown", async () => {
   const preflight = async () => {
     throw new TypeError("a bug");
   };
   await expect(suggestionFor({ depth: 99 }, [depth], preflight)).rejects.toThrow("a bug");
 });
 
-it("a suggestion keeps the other parts of the error, and prefers the next action of a key", async () => {
+it("a suggested request changes no other part of the error, and does not replace the next action get_api_key", async () => {
   const suggesting = await withSuggestion(overPlan, { depth: 30 }, async () => {});
   expect(suggesting).toMatchObject({
     code: "upgrade_needed",
@@ -119,7 +118,7 @@ it("a suggestion keeps the other parts of the error, and prefers the next action
   );
 });
 
-it("a suggestion has the fields that a fault names instead of those that were sent", async () => {
+it("a suggested request contains the fields that a violation recommends", async () => {
   const illegal = { pointer: "/moves/2", code: "illegal_move", message: "" } as const;
   const sent = { moves: ["e4", "e5", "Ke3", "Nf6"] };
   const instead = { moves: ["e4", "e5"] };

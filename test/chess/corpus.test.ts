@@ -31,7 +31,7 @@ const named = (some: readonly CorpusLine[]) => some.map((line) => [`${line.id}, 
 const accepted = lines.filter((line) => line.verdict !== "invalid");
 
 describe("the corpus", () => {
-  test.each(named(lines))("the position of the corpus is accepted or refused as recorded: %s", (_, line) => {
+  test.each(named(lines))("the position of the corpus is valid or invalid as recorded: %s", (_, line) => {
     const validation = validate(line.fen, extrasOf(line));
     expect(validation.kind).toBe(line.verdict === "invalid" ? "violations" : "position");
     if (validation.kind === "violations") {
@@ -43,21 +43,24 @@ describe("the corpus", () => {
     }
   });
 
-  const mendings = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
+  const corrections = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
   test.each(named(accepted))("the position of the corpus has the recorded warnings: %s", (_, line) => {
-    const told = noticesOf(line.fen, extrasOf(line)).filter((code) => mendings.includes(code));
-    // The corpus records no warning for an en passant square without a capture.
+    const warnings = noticesOf(line.fen, extrasOf(line)).filter((code) => corrections.includes(code));
+    // The corpus does not record this warning about an en passant square without a legal capture.
     const uselessSquare = line.id.startsWith("ep_nocapture") ? "ep_square_removed" : undefined;
-    expect(told).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
+    expect(warnings).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
   });
 
   const counted = accepted.filter((line) => line.expect.legal_count !== undefined);
-  test.each(named(counted))("the position of the corpus has its recorded legal moves: %s", (_, line) => {
-    const position = positionOf(line.fen, extrasOf(line));
-    expect(position.legalMoveCount).toBe(line.expect.legal_count);
-  });
+  test.each(named(counted))(
+    "the position of the corpus has the recorded number of legal moves: %s",
+    (_, line) => {
+      const position = positionOf(line.fen, extrasOf(line));
+      expect(position.legalMoveCount).toBe(line.expect.legal_count);
+    },
+  );
 
-  test("the corpus has many positions with listed or counted legal moves", () => {
+  test("the corpus has at least 40 positions with legal moves and at least 40 with their number", () => {
     expect([lines.length, counted.length, listed.length].map((count) => count >= 40)).toEqual([
       true,
       true,
@@ -66,29 +69,37 @@ describe("the corpus", () => {
   });
 
   const listed = counted.filter((line) => line.expect.legal !== undefined);
-  test.each(named(listed))("the position of the corpus has these and no other legal moves: %s", (_, line) => {
-    const position = positionOf(line.fen, extrasOf(line));
-    // Some lists hold castling twice, as e8g8 and e8h8.
-    const moves = line.expect.legal?.map((uci) => describeMove(position, uci)?.uci);
-    expect(moves).not.toContain(undefined);
-    expect(new Set(moves).size).toBe(line.expect.legal_count);
-  });
+  test.each(named(listed))(
+    "the position of the corpus has exactly the recorded legal moves: %s",
+    (_, line) => {
+      const position = positionOf(line.fen, extrasOf(line));
+      // Some lists contain the same castling move twice, as e8g8 and e8h8.
+      const moves = line.expect.legal?.map((uci) => describeMove(position, uci)?.uci);
+      expect(moves).not.toContain(undefined);
+      expect(new Set(moves).size).toBe(line.expect.legal_count);
+    },
+  );
 
-  test.each(named(accepted))("a position that is written and read again does not change: %s", (_, line) => {
-    const position = positionOf(line.fen, extrasOf(line));
-    const again = positionOf(position.fen, { chess960: position.chess960 });
-    expect(again.fen).toBe(position.fen);
-    expect(again.legalMoveCount).toBe(position.legalMoveCount);
-    expect(again.terminal).toEqual(position.terminal);
-    expect(again.warnings.filter((notice) => mendings.includes(notice.code))).toEqual([]);
-    // chess.js knows no Chess960.
-    expect(position.chess960 || validateFen(position.fen).ok).toBe(true);
-  });
+  test.each(named(accepted))(
+    "the position of the corpus does not change when its FEN is written and read: %s",
+    (_, line) => {
+      const position = positionOf(line.fen, extrasOf(line));
+      const again = positionOf(position.fen, { chess960: position.chess960 });
+      expect(again.fen).toBe(position.fen);
+      expect(again.legalMoveCount).toBe(position.legalMoveCount);
+      expect(again.terminal).toEqual(position.terminal);
+      expect(again.warnings.filter((notice) => corrections.includes(notice.code))).toEqual([]);
+      // chess.js does not support Chess960.
+      expect(position.chess960 || validateFen(position.fen).ok).toBe(true);
+    },
+  );
 
-  test("a draw by the 50-move rule can be claimed exactly if the corpus says so", () => {
-    const told = accepted.filter((line) => positionOf(line.fen, extrasOf(line)).drawClaim === "fifty_moves");
+  test("a draw by the 50-move rule can be claimed in exactly the recorded positions of the corpus", () => {
+    const claimable = accepted.filter(
+      (line) => positionOf(line.fen, extrasOf(line)).drawClaim === "fifty_moves",
+    );
     const expected = lines.filter((line) => line.expect.fifty_claimable);
     expect(expected.length).toBeGreaterThan(0);
-    expect(told.map((line) => line.id)).toEqual(expected.map((line) => line.id));
+    expect(claimable.map((line) => line.id)).toEqual(expected.map((line) => line.id));
   });
 });

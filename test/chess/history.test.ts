@@ -6,7 +6,7 @@ const bothCastle = "r3k2r/pppppppp/8/8/8/8/PPPPPPPP/R3K2R w KQkq - 0 1";
 const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"];
 const times = (count: number) => Array.from({ length: count }, () => shuffle).flat();
 
-test("a third repetition in the history can be claimed as a draw", () => {
+test("a draw can be claimed after the third repetition in the history", () => {
   expect(positionOf(startFen, { moves: times(1) }).drawClaim).toBeUndefined();
   expect(positionOf(startFen, { moves: times(2) })).toMatchObject({
     drawClaim: "threefold_repetition",
@@ -14,7 +14,7 @@ test("a third repetition in the history can be claimed as a draw", () => {
   });
 });
 
-test("a fifth repetition in the history ends the game", () => {
+test("a game ends after the fifth repetition in the history", () => {
   expect(positionOf(startFen, { moves: times(3) }).terminal).toBeUndefined();
   expect(positionOf(startFen, { moves: times(4) })).toMatchObject({
     drawClaim: undefined,
@@ -22,11 +22,11 @@ test("a fifth repetition in the history ends the game", () => {
   });
 });
 
-test("a repetition counts for the position at the end of the history, not for one on the way", () => {
+test("only repetitions of the last position in the history are counted", () => {
   expect(positionOf(startFen, { moves: [...times(2), "e4"] }).drawClaim).toBeUndefined();
 });
 
-test("positions with different castling rights are not a repetition", () => {
+test("two positions with different castling rights are not a repetition", () => {
   const moves = ["Rg1", "Rg8", "Rh1", "Rh8", "Rg1", "Rg8", "Rh1", "Rh8"];
   expect(positionOf(bothCastle, { moves }).drawClaim).toBeUndefined();
   expect(positionOf(bothCastle, { moves: [...moves, "Rg1", "Rg8", "Rh1", "Rh8"] }).drawClaim).toBe(
@@ -34,7 +34,7 @@ test("positions with different castling rights are not a repetition", () => {
   );
 });
 
-test("positions with and without a legal en passant capture are not a repetition", () => {
+test("two positions are not a repetition if en passant is legal in only one of them", () => {
   const walk = ["Ke2", "Ke7", "Ke1", "Ke8"];
   const open = "4k3/3p4/8/4P3/8/8/8/4K3 b - - 0 1";
   const alone = "4k3/3p4/8/8/8/8/4P3/4K3 b - - 0 1";
@@ -44,14 +44,14 @@ test("positions with and without a legal en passant capture are not a repetition
   ).toBe("threefold_repetition");
 });
 
-test("a claim by the 50-move rule comes before a claim by repetition", () => {
+test("a claim by the 50-move rule has priority over a claim by repetition", () => {
   const fen = "r3k3/8/8/8/8/8/8/4K2R w - - 92 80";
   const moves = ["Rh2", "Ra7", "Rh1", "Ra8", "Rh2", "Ra7", "Rh1", "Ra8"];
   expect(positionOf(fen, { moves }).drawClaim).toBe("fifty_moves");
   expect(positionOf(fen.replace("92", "91"), { moves }).drawClaim).toBe("threefold_repetition");
 });
 
-test("a game ends with the 75th move of each side without capture or pawn move, before the fifth repetition", () => {
+test("the 75-move rule has priority over the fifth repetition", () => {
   const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 134 90";
   expect(positionOf(fen, { moves: times(3) })).toMatchObject({
     terminal: undefined,

@@ -9,7 +9,7 @@ describe("moves", () => {
     ["UCI", ["e2e4", "e7e5", "g1f3"]],
     ["SAN", ["e4", "e5", "Nf3"]],
     ["both", ["e2e4", "e5", "Ngf3"]],
-  ])("moves are read in %s", (_, moves) => {
+  ])("moves are read in the notation %s", (_, moves) => {
     const fen = "rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2";
     expect(positionOf(startFen, { moves })).toMatchObject({
       fen,
@@ -19,25 +19,28 @@ describe("moves", () => {
   });
 
   test.each(["e1g1", "e1h1", "O-O", "0-0"])(
-    "castling is read from %s, in standard chess and in Chess960",
+    "the move %s is read as castling in standard chess and in Chess960",
     (move) => {
       expect(positionOf(bothCastle, { moves: [move] }).moves).toEqual(["e1g1"]);
       expect(positionOf(bothCastle, { moves: [move], chess960: true }).moves).toEqual(["e1h1"]);
     },
   );
 
-  test.each(["e1c1", "e1a1", "O-O-O", "0-0-0"])("castling to the queenside is read from %s", (move) => {
-    const { fen, moves } = positionOf(bothCastle, { moves: [move] });
-    expect(moves).toEqual(["e1c1"]);
-    expect(fen).toContain("2KR3R b kq ");
-  });
+  test.each(["e1c1", "e1a1", "O-O-O", "0-0-0"])(
+    "the move %s is read as castling to the queenside",
+    (move) => {
+      const { fen, moves } = positionOf(bothCastle, { moves: [move] });
+      expect(moves).toEqual(["e1c1"]);
+      expect(fen).toContain("2KR3R b kq ");
+    },
+  );
 
-  test.each(["a7a8q", "a7a8Q", "a8=Q", "a8Q", "a8=Q+"])("a promotion is read from %s", (move) => {
+  test.each(["a7a8q", "a7a8Q", "a8=Q", "a8Q", "a8=Q+"])("the move %s is read as a promotion", (move) => {
     const { fen } = positionOf("4k3/P7/8/8/8/8/8/4K3 w - - 0 1", { moves: [move] });
     expect(fen).toBe("Q3k3/8/8/8/8/8/8/4K3 b - - 0 1");
   });
 
-  test.each(["Qxf7#", "Qxf7", "Qxf7+", "h5f7"])("a mate is read from %s, with any sign", (move) => {
+  test.each(["Qxf7#", "Qxf7", "Qxf7+", "h5f7"])("the move %s is read as the same mate", (move) => {
     const fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
     expect(positionOf(fen, { moves: [move] }).terminal).toMatchObject({
       reason: "checkmate",
@@ -65,13 +68,13 @@ describe("moves", () => {
     ["e1g1", "4k3/8/8/8/8/8/8/4K2R w - - 0 1"],
     ["e1h1", "4k3/8/8/8/8/8/8/4K2R w - - 0 1"],
     ["e1g1", "4kr2/8/8/8/8/8/8/4K2R w K - 0 1"],
-  ])("moves are refused at %j", (move, fen) => {
+  ])("the illegal move %j is refused", (move, fen) => {
     expect(violationsOf(fen, { moves: [move] })).toMatchObject([
       { code: "illegal_move", field: "moves", index: 0 },
     ]);
   });
 
-  test("moves are refused at the first illegal one, with its text, its side and its place", () => {
+  test("the violation of the first illegal move contains its text, the side to move and the position", () => {
     const [violation, ...others] = violationsOf(startFen, { moves: ["e4", "e5", "Ke2", "Nf6xx", "e9"] });
     expect(others).toEqual([]);
     expect(violation?.index).toBe(3);
@@ -92,13 +95,16 @@ describe("moves", () => {
       "'Rxd1+' matches more than one legal move for White: a1d1, f1d1 (",
     ],
     ["R1d3", "4k3/8/8/8/8/8/8/R4R1K w - - 0 1", "'R1d3' is not a legal move for White ("],
-  ])("an ambiguous move has another message than an illegal one: %s, in %s", (move, fen, message) => {
-    expect(violationsOf(fen, { moves: [move] })[0]?.message).toContain(message);
-  });
+  ])(
+    "the error message distinguishes an ambiguous move from an illegal move: %s, in %s",
+    (move, fen, message) => {
+      expect(violationsOf(fen, { moves: [move] })[0]?.message).toContain(message);
+    },
+  );
 
   const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number";
   test.each(["e4 e5", "1.e5", "1...e4", "e5!", "\u2658f4", "\u0421f3"])(
-    "a text that is no legal move in another notation either is refused with the notation: %j",
+    "the error message about an unreadable move explains the notation: %j",
     (move) => {
       const [violation] = violationsOf(startFen, { moves: [move] });
       expect(violation?.message).toContain(` is not a legal move for White${howWritten}`);
@@ -106,7 +112,7 @@ describe("moves", () => {
   );
 
   test.each(["e5", "Qh9", "e2e5", "O-O", "0000", "xyz"])(
-    "a text that is not a move in any notation is refused without advice on notation: %j",
+    "the error message about an illegal move does not explain the notation: %j",
     (move) => {
       expect(violationsOf(startFen, { moves: [move] })[0]?.message).toContain(
         `'${move}' is not a legal move for White (moves[0]`,
@@ -114,12 +120,12 @@ describe("moves", () => {
     },
   );
 
-  test("an illegal move is repeated to at most 64 characters, without control characters", () => {
+  test("the error message about a move repeats at most 64 characters, without control characters", () => {
     const [violation] = violationsOf(startFen, { moves: [`\n\u2028${"x".repeat(100_000)}`] });
     expect(violation?.message).toContain(`'??${"x".repeat(62)}'`);
   });
 
-  test("moves are not validated if the FEN is invalid", () => {
+  test("moves are not validated after an invalid FEN", () => {
     expect(
       violationsOf("8/8/8/8/8/8/8/8 w - - 0 1", { moves: ["e9"] }).map((violation) => violation.field),
     ).toEqual(["fen", "fen"]);
@@ -129,13 +135,13 @@ describe("moves", () => {
 describe("Chess960 moves", () => {
   const fen = "2k5/8/8/8/8/8/8/1R3K1R w HB - 0 1";
 
-  test("a Chess960 position reads f1g1 as a king move, and king takes rook as castling", () => {
+  test("a Chess960 position reads f1g1 as a king move if the rook is on h1, and f1h1 as castling", () => {
     expect(positionOf(fen, { moves: ["f1g1"] }).fen).toContain("/1R4KR b");
     expect(positionOf(fen, { moves: ["f1h1"] }).fen).toContain("/1R3RK1 b");
     expect(positionOf(fen, { moves: ["f1b1"] }).fen).toContain("/2KR3R b");
   });
 
-  test("a Chess960 position reads a king move of two files or more to its castling square as castling", () => {
+  test("a Chess960 position reads a king move of two or more files to the castling square as castling", () => {
     expect(positionOf(fen, { moves: ["f1c1"] }).moves).toEqual(["f1b1"]);
   });
 
@@ -143,7 +149,7 @@ describe("Chess960 moves", () => {
     expect(violationsOf(fen, { moves: ["f1d1"] })).toMatchObject([{ code: "illegal_move" }]);
   });
 
-  test("a Chess960 position does not read Kh1 as castling if the king's own rook stands there", () => {
+  test("a Chess960 position does not read Kh1 as castling even if a castling rook is on h1", () => {
     const beside = "2k5/8/8/8/8/8/8/6KR w H - 0 1";
     expect(positionOf(beside, { moves: ["O-O"] }).fen).toContain("/5RK1 b");
     expect(violationsOf(beside, { moves: ["Kh1"] })).toMatchObject([{ code: "illegal_move" }]);
@@ -151,7 +157,7 @@ describe("Chess960 moves", () => {
   });
 });
 
-test("a quiet move is described completely", () => {
+test("the description of a quiet move is complete", () => {
   expect(describeMove(positionOf(startFen), "d2d4")).toEqual({
     uci: "d2d4",
     san: "d4",
@@ -165,7 +171,7 @@ test("a quiet move is described completely", () => {
   });
 });
 
-test("a promotion with capture and mate is described completely", () => {
+test("the description of a capture with promotion and mate is complete", () => {
   const position = positionOf("1r4k1/P4ppp/8/8/8/8/8/4R1K1 w - - 0 1");
   expect(describeMove(position, "a7b8r")).toMatchObject({
     san: "axb8=R#",
@@ -175,23 +181,23 @@ test("a promotion with capture and mate is described completely", () => {
   });
 });
 
-test("a promotion in upper case is described like one in lower case", () => {
+test("the description of a promotion is the same with upper and lower case letters", () => {
   expect(describeMove(positionOf("4k3/P7/8/8/8/8/8/4K3 w - - 0 1"), "a7a8Q")?.uci).toBe("a7a8q");
 });
 
-test("en passant is described as a capture", () => {
+test("the description of en passant says that the move is a capture", () => {
   const position = positionOf("4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2");
   expect(describeMove(position, "e5d6")).toMatchObject({ san: "exd6", capture: true });
 });
 
-test("an illegal move has no description", () => {
+test("the description of an illegal move is undefined", () => {
   const position = positionOf(startFen);
   for (const uci of ["e2e5", "e7e5", "(none)", "0000", "d4", "e2e4 "]) {
     expect(describeMove(position, uci), uci).toBeUndefined();
   }
 });
 
-test("the description of a move leaves the position unchanged", () => {
+test("the description of a move does not change the position", () => {
   const position = positionOf(startFen);
   const first = describeMove(position, "e2e4");
   describeReply(position, "e2e4", "e7e5");
@@ -206,19 +212,19 @@ describe("castling", () => {
     ["e1g1", "e1h1", "O-O", "kingside", "/R4RK1 b"],
     ["e1c1", "e1a1", "O-O-O", "queenside", "/2KR3R b"],
   ])(
-    "castling is %s in standard chess, %s in Chess960, %s in SAN",
+    "castling is written %s in standard chess, %s in Chess960 and %s in SAN",
     (standard, chess960, san, castling, after) => {
       for (const asked of [standard, chess960]) {
-        const told = { san, castling, capture: false, from: "e1" };
+        const described = { san, castling, capture: false, from: "e1" };
         expect(describeMove(positionOf(fen), asked)).toMatchObject({
-          ...told,
+          ...described,
           uci: standard,
           to: standard.slice(2),
           fenAfter: expect.stringContaining(`${after} kq - 1 1`),
         });
         const position = positionOf(fen, { chess960: true });
         expect(describeMove(position, asked)).toMatchObject({
-          ...told,
+          ...described,
           uci: chess960,
           to: chess960.slice(2),
           fenAfter: expect.stringContaining(`${after} ha - 1 1`),
@@ -227,14 +233,15 @@ describe("castling", () => {
     },
   );
 
-  // The results were worked out by hand: the king goes to the c- or g-file, the rook to the d- or f-file, and all squares between are free and unattacked.
+  // The expected positions were derived from the rules by hand. After castling, the king is on the c-file or g-file, and the
+  // rook is on the d-file or f-file.
   test.each([
     ["if the king stays", "7k/8/8/8/8/8/8/R1K5 w A - 0 1", "c1a1", "O-O-O", "/2KR4 b"],
     ["if the rook stays", "7k/8/8/8/8/8/8/1K3R2 w F - 0 1", "b1f1", "O-O", "/5RK1 b"],
     ["if king and rook change places", "7k/8/8/8/8/8/8/5KR1 w G - 0 1", "f1g1", "O-O", "/5RK1 b"],
     ["if the king moves away from its rook", "7k/8/8/8/8/8/8/RK6 w A - 0 1", "b1a1", "O-O-O", "/2KR4 b"],
     ["by Black", "1r1k2r1/8/8/8/8/8/8/4K3 b gb - 0 1", "d8g8", "O-O", "1r3rk1/"],
-  ])("castling in Chess960 is played %s", (_, from, uci, san, after) => {
+  ])("castling in Chess960 is legal %s", (_, from, uci, san, after) => {
     const move = describeMove(positionOf(from), uci);
     expect(move).toMatchObject({ uci, san });
     expect(move?.fenAfter).toContain(after);
@@ -246,31 +253,31 @@ describe("castling", () => {
     ["out of check", "1r2k3/8/8/8/8/8/8/1K3R2 w F - 0 1", "b1f1"],
     ["over a piece", "4k3/8/8/8/8/8/8/1K2NR2 w F - 0 1", "b1f1"],
     ["if the rook leaves a line of check open", "4k3/8/8/8/8/8/8/rRK5 w B - 0 1", "c1b1"],
-  ])("castling in Chess960 is not played %s", (_, from, uci) => {
+  ])("castling in Chess960 is illegal %s", (_, from, uci) => {
     expect(describeMove(positionOf(from), uci)).toBeUndefined();
   });
 });
 
-test("a reply is described in the position after the move, and its FEN follows both", () => {
+test("the description of a reply has the FEN after both moves", () => {
   expect(describeReply(positionOf(startFen), "d2d4", "g8f6")).toMatchObject({
     san: "Nf6",
     fenAfter: "rnbqkb1r/pppppppp/5n2/8/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 1 2",
   });
 });
 
-test("a reply has no description if one of the two moves is not legal", () => {
+test("the description of a reply is undefined if one of the moves is illegal", () => {
   expect(describeReply(positionOf(startFen), "d2d5", "g8f6")).toBeUndefined();
   expect(describeReply(positionOf(startFen), "d2d4", "g1f3")).toBeUndefined();
 });
 
-test("a line ends before its first illegal move, with SAN of equal length", () => {
+test("a line ends before its first illegal move, and its SAN list has the same length", () => {
   expect(describeVariation(positionOf(startFen), ["e2e4", "e7e5", "e1g1", "d7d6"], 0)).toMatchObject({
     moves: ["e2e4", "e7e5"],
     san: ["e4", "e5"],
   });
 });
 
-test("a line writes castling in the position's notation", () => {
+test("a line uses the notation of the position for castling", () => {
   const ucis = ["e1h1", "e8c8"];
   const fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
   const san = ["O-O", "O-O-O"];
@@ -281,6 +288,6 @@ test("a line writes castling in the position's notation", () => {
   });
 });
 
-test("a line may be empty", () => {
+test("a line may have no moves", () => {
   expect(describeVariation(positionOf(startFen), [], 0)).toMatchObject({ moves: [], san: [] });
 });

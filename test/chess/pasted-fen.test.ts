@@ -12,7 +12,7 @@ test.each([
   "8/".repeat(longest / 2),
   "a.".repeat(longest / 2),
   `https://example.com/?${"&fen".repeat(longest / 5)}`,
-])("a long text is no FEN, and takes no time to refuse: %.20s", (text) => {
+])("a long text is quickly refused as a FEN: %.20s", (text) => {
   const sent = text.slice(0, longest);
   readPastedFen(sent, []);
   const before = process.cpuUsage();

@@ -27,7 +27,7 @@ describe("the text of a FEN", () => {
     ["several spaces between the fields", startFen.replaceAll(" ", "   ")],
     ["leading zeros in the clocks", `${board} w KQkq - 000 0001`],
     ["castling letters in any order", `${board} w qkQK - 0 1`],
-  ])("a FEN is read with %s", (_, fen) => {
+  ])("a FEN with %s is accepted", (_, fen) => {
     expect(positionOf(fen).fen).toBe(startFen);
     expect(positionOf(fen).warnings).toEqual([]);
   });
@@ -45,40 +45,43 @@ describe("the text of a FEN", () => {
     ["a piece from Unicode", startFen.replace("K", "♔"), "U+2654"],
     ["a full-width digit", `${board} w KQkq - ０ 1`, "U+FF10"],
     ["an emoji", `${startFen} 🙂`, "U+1F642"],
-  ])("a FEN with %s is refused, and the message names it", (_, fen, name) => {
+  ])("a FEN with %s is refused, and the message names the problem", (_, fen, name) => {
     expect(refusalOf(fen)).toContain(name);
   });
 
-  test.each(["startpos", " startpos\n"])("the text %j is read as the start position", (fen) => {
+  test.each(["startpos", " startpos\n"])("the text %j means the start position", (fen) => {
     expect(positionOf(fen)).toMatchObject({ fen: startFen, root: startFen, warnings: [] });
     expect(positionOf(fen, { chess960: true }).fen).toBe(startFen.replace("KQkq", "HAha"));
     expect(positionOf(fen, { moves: ["Nf3"] })).toMatchObject({ root: startFen, moves: ["g1f3"] });
   });
 
   test.each(["Startpos", "startpos w", "startpos moves e2e4", "startpos startpos"])(
-    "the text %j is not read as the start position",
+    "the text %j does not mean the start position",
     (fen) => {
       expect(refusalOf(fen)).not.toBe("");
     },
   );
 
-  test.each(["Startpos", "STARTPOS", " StartPos\n"])("startpos in lower case is suggested for %j", (fen) => {
-    expect(refusalOf(fen)).toBe("Send the FEN alone, its fields separated by spaces: 'startpos'.");
-    expect(suggestionOf(fen)).toBe("startpos");
-  });
+  test.each(["Startpos", "STARTPOS", " StartPos\n"])(
+    "the lower-case word startpos is suggested for %j",
+    (fen) => {
+      expect(refusalOf(fen)).toBe("Send the FEN alone, its fields separated by spaces: 'startpos'.");
+      expect(suggestionOf(fen)).toBe("startpos");
+    },
+  );
 
-  test("spaces are suggested for a FEN with underscores, as web addresses have it", () => {
+  test("a FEN with underscores is refused, and the FEN with spaces is suggested", () => {
     expect(refusalOf(startFen.replaceAll(" ", "_"))).toContain("its fields separated by spaces");
     expect(suggestionOf(startFen.replaceAll(" ", "_"))).toBe(startFen);
     expect(suggestionOf("4k3/8/8/8/8/8/8/8_w_-_-_0_1")).toBeUndefined();
   });
 
-  test("moves after a FEN are refused, and the message says where moves belong", () => {
+  test("a FEN followed by moves is refused, and the message names the field for moves", () => {
     expect(refusalOf(`${startFen} moves e2e4`)).toContain("`moves`");
     expect(refusalOf(`${board} w KQkq - moves e2e4`)).toContain("`moves`");
   });
 
-  test("EPD operations after a FEN are refused, and the message says what to leave out", () => {
+  test("a FEN followed by EPD operations is refused, and the message says what to remove", () => {
     expect(refusalOf(`${board} w KQkq - bm e4; id "x";`)).toContain("EPD");
     expect(suggestionOf(`${board} w KQkq - bm e4; id "x";`)).toBe(`${board} w KQkq -`);
   });
@@ -89,32 +92,32 @@ describe("the text of a FEN", () => {
     [`${board} w KQkq - 60 40;`, `${board} w KQkq - 60 40`, ";"],
     [`${board} w KQkq - 60 bm e4;`, undefined, "60 bm e4;"],
     [`${board} w KQkq - hmvc 60; fmvn 40;`, undefined, "hmvc 60; fmvn 40;"],
-  ])("the suggestion for %j keeps the clocks", (fen, suggested, token) => {
+  ])("the suggested FEN for %j has the same clocks", (fen, suggested, token) => {
     expect(suggestionOf(fen)).toBe(suggested);
     expect(violationsOf(fen)).toMatchObject([{ token, offset: fen.indexOf(token) }]);
   });
 
-  test("a FEN without its impossible en passant square is suggested", () => {
+  test("a FEN with an impossible en passant square is refused, and the FEN without the square is suggested", () => {
     expect(suggestionOf(`${board} w KQkq e4 0 1`)).toBe(`${board} w KQkq - 0 1`);
     expect(suggestionOf(`${board} w KQkq e3 0 1`)).toBe(`${board} w KQkq - 0 1`);
     expect(suggestionOf(`${board} x KQkq e4 0 1`)).toBeUndefined();
   });
 
-  test("a seventh field of a FEN is refused", () => {
+  test("a FEN with seven fields is refused", () => {
     expect(refusalOf(`${startFen} extra`)).toContain("7 fields");
   });
 
-  test("a FEN of 128 characters is read, and a longer one refused", () => {
+  test("a FEN of 128 characters is accepted, and a longer FEN is refused", () => {
     expect(positionOf(startFen.padEnd(maxFenCharacters)).fen).toBe(startFen);
     expect(refusalOf(startFen.padEnd(maxFenCharacters + 1))).toContain("129 characters");
     expect(suggestionOf(startFen.padEnd(maxFenCharacters + 1))).toBe(startFen);
   });
 
-  test("a FEN of a megabyte is refused without being repeated", () => {
+  test("the error message about a FEN of a megabyte does not repeat the FEN", () => {
     expect(refusalOf("8/".repeat(500_000)).length).toBeLessThan(100);
   });
 
-  test("a damaged FEN never throws, and an accepted one has only characters of FEN", () => {
+  test("a damaged FEN causes no exception, and an accepted FEN contains no other characters than a FEN may", () => {
     const random = createRandom(1);
     const wholes = [startFen, "r3k2r/8/8/3pP3/8/8/8/1R2K2R w Hkq d6 0 2", "2k5/P7/8/8/8/8/8/2K5 b - - 12 60"];
     const shards = [..."/ 0123456789-KQRBNPkqrbnpwabcdefgh\n\t\0;é", "moves", "  ", "44"];
@@ -139,11 +142,11 @@ describe("the text of a FEN", () => {
     expect(accepted).toBeLessThan(5_000);
   });
 
-  test("a refused FEN is repeated to at most 64 characters", () => {
+  test("the error message about a FEN repeats at most 64 characters", () => {
     expect(refusalOf(`${"p".repeat(100)} w - -`)).not.toContain("p".repeat(65));
   });
 
-  test("a FEN is refused with every violation of its fields, in their order", () => {
+  test("a FEN has a violation for each of its invalid fields, in their order", () => {
     const messages = violationsOf("44/ppppxppp/7/8/8/8/PPPPPPPP/RNBQKBNR W KX e9 -1 1.5").map(
       (violation) => violation.message,
     );
@@ -184,7 +187,7 @@ test.each([
   ["4k3/8/8/8/8/8/8/1P2K3 w - - 0 1", 17, "P"],
   [" 4k3/4K3/8/8/8/8/8/8 w - - 0 1", 6, "K"],
   ["4k3/8/8/8/8/8/8/4R1K1 w - - 0 1", 22, "w"],
-])("a violation of the FEN %j has the offset %i, of %j", (fen, offset, token) => {
+])("the violation of the FEN %j is at offset %i, which is %j", (fen, offset, token) => {
   expect(violationsOf(fen)[0]).toMatchObject({ offset, token });
   expect(fen.slice(offset, offset + token.length)).toBe(token);
 });
@@ -203,20 +206,20 @@ describe("the board field", () => {
     ["nine ranks", "4k3/8/8/8/8/8/8/4K3/8", "9 ranks"],
     ["backslashes", "4k3\\8\\8\\8\\8\\8\\8\\4K3", "1 rank"],
     ["pockets of Crazyhouse", "4k3/8/8/8/8/8/8/4K3[Qq]", "Rank 1"],
-  ])("the board field of a FEN is refused for %s, with the place", (_, text, place) => {
+  ])("the board of a FEN is refused because of %s, and the message names the place", (_, text, place) => {
     expect(refusalOf(`${text} w - - 0 1`)).toContain(place);
   });
 });
 
 describe("a FEN with fields missing", () => {
-  test("a FEN of four or five fields is completed, with a warning", () => {
+  test("a FEN with four or five fields is completed with a warning", () => {
     expect(positionOf(`${board} w KQkq -`).fen).toBe(startFen);
     expect(noticesOf(`${board} w KQkq -`)).toEqual(["clocks_defaulted"]);
     expect(positionOf(`${board} w KQkq - 3`).fen).toBe(`${board} w KQkq - 3 1`);
     expect(noticesOf(`${board} w KQkq - 3`)).toEqual(["clocks_defaulted"]);
   });
 
-  test("a FEN of fewer than four fields is refused, and the completed FEN is suggested", () => {
+  test("a FEN with fewer than four fields is refused, and the complete FEN is suggested", () => {
     expect(refusalOf(board)).toContain("1 field;");
     expect(suggestionOf(board)).toBe(startFen);
     expect(suggestionOf(`${board} b`)).toBe(startFen.replace(" w ", " b "));
@@ -224,11 +227,11 @@ describe("a FEN with fields missing", () => {
     expect(suggestionOf(`${board} w HAha`)).toBe(startFen.replace("KQkq", "HAha"));
   });
 
-  test("a suggested FEN has the castling rights that kings and rooks at home allow", () => {
+  test("a suggested FEN has castling rights for kings and rooks on their original squares", () => {
     expect(suggestionOf("r3k3/8/8/8/8/8/8/R4K1R")).toBe("r3k3/8/8/8/8/8/8/R4K1R w q - 0 1");
   });
 
-  test("a FEN gets no suggestion that would be refused too", () => {
+  test("a FEN that would also be refused is never suggested", () => {
     expect(suggestionOf("8/8/8/8/8/8/8/8")).toBeUndefined();
     expect(suggestionOf("start")).toBeUndefined();
     expect(suggestionOf("4k3/8/8/8/8/8/4R3/4K3")).toBeUndefined();
@@ -238,20 +241,20 @@ describe("a FEN with fields missing", () => {
 });
 
 describe("the clocks", () => {
-  test("a move number of 0 in a FEN is read as 1, with a warning", () => {
+  test("the move number 0 in a FEN is read as 1 with a warning", () => {
     expect(positionOf(`${board} w KQkq - 0 0`).fen).toBe(startFen);
     expect(noticesOf(`${board} w KQkq - 0 0`)).toEqual(["clocks_defaulted"]);
     expect(positionOf(`${board} w KQkq - 0 0`, { moves: ["Nf3", "Nf6"] }).fen).toMatch(/ 2 2$/);
   });
 
-  test("a clock of 9999 in a FEN is kept", () => {
+  test("the clock 9999 in a FEN is accepted unchanged", () => {
     expect(positionOf("4k3/8/8/8/8/8/8/R3K3 w - - 9999 9999").fen).toBe(
       "4k3/8/8/8/8/8/8/R3K3 w - - 9999 9999",
     );
   });
 
   test.each(["-1", "1.5", "1e3", "0x10", "NaN", "+1", "10000", "-"])(
-    "the clocks of a FEN are refused for %s",
+    "the clocks of a FEN are refused because of %s",
     (clock) => {
       expect(refusalOf(`${board} w KQkq - ${clock} 1`)).toContain("half-move clock");
       expect(refusalOf(`${board} w KQkq - 0 ${clock}`)).toContain("move number");

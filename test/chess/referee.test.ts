@@ -6,7 +6,7 @@ import { positionOf, startFen } from "./validated.ts";
 
 const pieces = { q: "queen", r: "rook", b: "bishop", n: "knight" } as const;
 
-/** The description of a move by chess.js, which shares no code with chessops. */
+/** Returns the description of a move by chess.js, which is independent of the library chessops. */
 function refereeOf(move: Move) {
   const promotion = move.promotion === undefined ? undefined : pieces[move.promotion as keyof typeof pieces];
   const castling = move.isKingsideCastle() ? "kingside" : move.isQueensideCastle() ? "queenside" : undefined;
@@ -35,7 +35,7 @@ function playRandomGame(seed: number, fen: string, plies: number, onPosition: (g
   return game;
 }
 
-/** Castling, en passant and promotions soon come up from here. */
+/** In this position, castling, en passant and promotions are possible within a few moves. */
 const livelyFen = "r3k2r/1PPp2p1/8/4Pp2/2pP4/8/1P3pPp/R3K2R w KQkq - 0 1";
 
 describe("chess.js, as an independent referee,", () => {
@@ -44,7 +44,7 @@ describe("chess.js, as an independent referee,", () => {
     (_, seed) => [seed, seed % 2 === 0 ? startFen : livelyFen] as const,
   );
 
-  test("chess.js lists the same moves in every position, with castling, en passant, promotions and mates", () => {
+  test("chess.js finds the same moves in every position of random games", () => {
     const seen = new Set<string>();
     for (const [seed, fen] of games) {
       playRandomGame(seed, fen, 60, (game) => {
@@ -82,7 +82,7 @@ describe("chess.js, as an independent referee,", () => {
   });
 
   test.each(games)(
-    "chess.js reaches the same position by the moves of random game %i, in UCI and in SAN",
+    "chess.js reaches the same position after the moves of random game %i, in UCI and in SAN",
     (seed, fen) => {
       const game = playRandomGame(seed, fen, 200, () => {});
       const history = game.history({ verbose: true });
@@ -101,7 +101,7 @@ describe("chess.js, as an independent referee,", () => {
     },
   );
 
-  test("chess.js counts the same repetitions while two kings walk their corners", () => {
+  test("chess.js counts the same repetitions in a game of two kings", () => {
     const fen = "k7/8/8/p7/P7/8/8/K7 w - - 0 1";
     const random = createRandom(7);
     const game = new Chess(fen);

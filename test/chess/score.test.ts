@@ -27,11 +27,11 @@ describe("a score in White's view", () => {
     wdl: { win: 50, draw: 948, loss: 2 },
   };
 
-  test("a score in White's view is the engine's score when White is to move", () => {
+  test("a score in White's view equals the engine's score if White is to move", () => {
     expect(scoreForWhite(score, "white")).toEqual(score);
   });
 
-  test("a score in White's view has its sign, bound and chances inverted when Black is to move", () => {
+  test("a score in White's view has the opposite sign, bound and chances if Black is to move", () => {
     expect(scoreForWhite(score, "black")).toEqual({
       value: { kind: "cp", cp: -35 },
       bound: "upper",
@@ -40,14 +40,14 @@ describe("a score in White's view", () => {
     expect(scoreForWhite(mate(-3), "black").value).toEqual({ kind: "mate", mate: 3 });
   });
 
-  test("a score that is inverted twice is unchanged", () => {
+  test("a score is unchanged after two inversions", () => {
     for (const bound of ["exact", "lower", "upper"] as const) {
       const once = { ...score, bound };
       expect(scoreForWhite(scoreForWhite(once, "black"), "black")).toEqual(once);
     }
   });
 
-  test("a score of 0 is never -0", () => {
+  test("an inverted score of 0 is 0 and not -0", () => {
     expect(scoreForWhite(cp(0), "black").value).toStrictEqual({ kind: "cp", cp: 0 });
     expect(scoreForWhite(mate(0), "black").value).toStrictEqual({ kind: "mate", mate: 0 });
   });
@@ -65,12 +65,12 @@ test.each([
   expect(winPercent(cp(value))).toBe(percent);
 });
 
-test("the win percentage is certain for a mate", () => {
+test("the win percentage is 100 or 0 for a mate", () => {
   expect(winPercent(mate(5))).toBe(100);
   expect(winPercent(mate(-1))).toBe(0);
 });
 
-test("the win percentage of a game that is over by mate is the winner's, who must be named", () => {
+test("the win percentage after a mate on the board depends on the winner, who must be known", () => {
   expect(winPercent(mate(0), "white")).toBe(100);
   expect(winPercent(mate(0), "black")).toBe(0);
   expect(() => winPercent(mate(0))).toThrow("winner");
@@ -80,21 +80,9 @@ const mated = (winner: "white" | "black"): Terminal => ({ reason: "checkmate", w
 const drawn: Terminal = { reason: "stalemate", winner: undefined, result: "1/2-1/2" };
 
 test.each([
-  [
-    "the whole point for the winner by mate",
-    mated("white"),
-    mate(0).value,
-    { win: 1000, draw: 0, loss: 0 },
-    100,
-  ],
-  [
-    "nothing for White where Black has mated",
-    mated("black"),
-    mate(0).value,
-    { win: 0, draw: 0, loss: 1000 },
-    0,
-  ],
-  ["an even draw", drawn, cp(0).value, { win: 0, draw: 1000, loss: 0 }, 50],
+  ["1-0 if White has mated", mated("white"), mate(0).value, { win: 1000, draw: 0, loss: 0 }, 100],
+  ["0-1 if Black has mated", mated("black"), mate(0).value, { win: 0, draw: 0, loss: 1000 }, 0],
+  ["even after a draw", drawn, cp(0).value, { win: 0, draw: 1000, loss: 0 }, 50],
 ])("the score of a finished game is %s", (_, terminal, value, wdl, percent) => {
   const score = scoreOfTerminal(terminal);
   expect(score).toEqual({ value, bound: "exact", wdl });
@@ -133,8 +121,8 @@ const summaries = [
   ),
 ];
 
-// `npm run update` writes the sentences: review the diff.
-test("the summary names the better side, the score in pawns or moves to mate, the best move and whose it is, or the result", () => {
+// `npm run update` updates this snapshot of sentences. Review the diff.
+test("a summary names the better side, the score, the best move and the side to move, or the result of the game", () => {
   expect(summaries.join("\n")).toMatchInlineSnapshot(`
     "The position is equal (0.00). Best move: d4.
     The position is equal (-0.24). Best move: e5.

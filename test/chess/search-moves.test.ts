@@ -5,7 +5,7 @@ import { positionOf, startFen } from "./validated.ts";
 
 const twoKnights = "4k3/8/8/8/8/5N2/8/1N2K3 w - - 0 1";
 const bothCastle = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
-/** More legal moves than any other position that is known. */
+/** A position with 218 legal moves. No position with more legal moves is known. */
 const mostMoves = "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1";
 
 const ucisOf = (fen: string, texts: readonly string[], chess960 = false) => {
@@ -19,23 +19,23 @@ const violationsOf = (fen: string, texts: readonly string[], chess960 = false) =
     : expect.fail(`read as ${reading.ucis.join(" ")}`);
 };
 
-test("an empty list of moves to search is no limit", () => {
+test("an empty list of moves to search allows all moves", () => {
   expect(ucisOf(startFen, [])).toEqual([]);
 });
 
-test("moves to search are read in UCI and SAN, and written in one order, each once", () => {
+test("moves to search are accepted in UCI and SAN, and written in a fixed order without duplicates", () => {
   expect(ucisOf(startFen, ["Nf3", "e4", "d2d4", "g1f3", "Ngf3", "e2e4"])).toEqual(["d2d4", "e2e4", "g1f3"]);
 });
 
 test.each(["e1g1", "e1h1", "O-O", "0-0"])(
-  "moves to search castle by %s, as an engine in the right mode expects it",
+  "castling by %s in the moves to search becomes the notation that the engine expects",
   (move) => {
     expect(ucisOf(bothCastle, [move])).toEqual(["e1g1"]);
     expect(ucisOf(bothCastle, [move], true)).toEqual(["e1h1"]);
   },
 );
 
-test("moves to search are moves of the position after the history", () => {
+test("moves to search are moves in the last position, after the history", () => {
   const reading = readSearchMoves(positionOf(startFen, { moves: ["e4"] }), ["e5"]);
   expect(reading).toEqual({ kind: "moves", ucis: ["e7e5"] });
 });
@@ -46,7 +46,7 @@ test.each([
   mostMoves,
   "4k3/P7/8/8/8/8/8/4K3 w - - 0 1",
   "rnbqkbnr/ppp1p1pp/8/3pPp2/8/8/PPPP1PPP/RNBQKBNR w KQkq f6 0 3",
-])("moves to search may be all legal moves, in either notation: %s", (fen) => {
+])("all legal moves are accepted as moves to search: %s", (fen) => {
   const all = new Chess(fen).moves({ verbose: true });
   const ucis = all.map(({ lan }) => lan).toSorted();
   expect(ucisOf(fen, ucis)).toEqual(ucis);
@@ -59,7 +59,7 @@ test.each([
   expect(violationsOf(fen, ["a1a1"])[0]?.legal).toEqual(ucis);
 });
 
-test("an illegal move to search is refused with its place, the position and the legal moves", () => {
+test("the violation of an illegal move to search contains the index, the position and the legal moves", () => {
   const [violation, ...others] = violationsOf("8/8/8/8/8/4k3/8/4K3 w - - 0 1", ["Kd1", "Kf5", "e1f1"]);
   expect(others).toEqual([]);
   expect(violation).toEqual({
@@ -70,12 +70,12 @@ test("an illegal move to search is refused with its place, the position and the 
   });
 });
 
-test("illegal moves to search are all refused, at most 20 by name", () => {
+test("every illegal move to search is refused, and at most 20 have a violation", () => {
   expect(violationsOf(startFen, ["e5", "e4", "Ke2"]).map(({ index }) => index)).toEqual([0, 2]);
   expect(violationsOf(startFen, Array(218).fill("Ke2"))).toHaveLength(20);
 });
 
-test("a move to search that two pieces can make is refused with both moves, and both are allowed", () => {
+test("an ambiguous move to search is refused, and the violation allows the moves of both pieces", () => {
   expect(violationsOf(twoKnights, ["Nd2"])).toEqual([
     {
       index: 0,
@@ -85,7 +85,7 @@ test("a move to search that two pieces can make is refused with both moves, and 
   ]);
 });
 
-test("every move to search is refused when the game is over", () => {
+test("every move to search is refused after the end of the game", () => {
   expect(violationsOf("7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", ["Kg8"])).toEqual([
     {
       index: 0,
@@ -97,13 +97,13 @@ test("every move to search is refused when the game is over", () => {
 });
 
 test.each(["", "e2e5", "e2e4\nquit", "0000", "N@f3", "E2E4", "constructor"])(
-  "%j is no move to search",
+  "the text %j is refused as a move to search",
   (text) => {
     expect(violationsOf(startFen, [text])).toHaveLength(1);
   },
 );
 
-test("a king move of two squares is not a move to search in Chess960", () => {
+test("a king move of two squares is refused as a move to search in Chess960", () => {
   const fen = "4k3/8/8/8/8/8/8/5K1R w H - 0 1";
   expect(ucisOf(fen, ["f1h1", "O-O"], true)).toEqual(["f1h1"]);
   expect(violationsOf(fen, ["f1d1"], true)).toHaveLength(1);

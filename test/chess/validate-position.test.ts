@@ -19,7 +19,7 @@ test.each([
   ["with a third bishop beside eight pawns", startFen.replace("RNB", "RBB"), "more promoted pieces (1)"],
   ["with a third knight beside eight pawns", startFen.replace("RNB", "NNB"), "more promoted pieces (1)"],
   ["with 33 pieces", startFen.replace("/8/8/8/8/", "/8/8/8/N7/"), "33 pieces"],
-])("a position is refused %s", (_, fen, reason) => {
+])("a position %s is refused", (_, fen, reason) => {
   const violations = violationsOf(fen);
   expect(violations.map((violation) => violation.code)).toEqual(violations.map(() => "illegal_position"));
   expect(violations.map((violation) => violation.message).join("\n")).toContain(reason);
@@ -41,7 +41,7 @@ test.each([
     "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQK1BR w KQkq - 0 1",
   ],
   ["a clock older than the game", startFen.replace("0 1", "5 1")],
-])("a position that no game can reach is accepted with %s", (_, fen) => {
+])("an unreachable position is accepted with %s", (_, fen) => {
   expect(positionOf(fen).legalMoveCount).toBeGreaterThan(0);
 });
 
@@ -56,7 +56,7 @@ test.each([
   ["a rook beside its corner", "4k3/8/8/8/8/8/8/1R2K3 w Q - 0 1", "4k3/8/8/8/8/8/8/1R2K3 w - - 0 1"],
   ["a Chess960 king in the corner", "kr6/8/8/8/8/8/8/4K3 b b - 0 1", "kr6/8/8/8/8/8/8/4K3 b - - 0 1"],
   ["a file without a rook", `${rooks.replace("R3", "1R2")} w HA - 0 1`, "r3k2r/8/8/8/8/8/8/1R2K2R w H - 0 1"],
-])("castling rights are removed, with a warning, for %s", (_, fen, corrected) => {
+])("castling rights are removed with a warning because of %s", (_, fen, corrected) => {
   expect(positionOf(fen).fen).toBe(corrected);
   expect(noticesOf(fen)).toEqual(["castling_rights_removed"]);
 });
@@ -68,13 +68,13 @@ test.each([
   ["two rooks on one side", "4k3/8/8/8/8/8/8/4K1RR w GH - 0 1"],
   ["a letter that is no right", `${rooks} w KQX - 0 1`],
   ["a hyphen among letters", `${rooks} w KQ- - 0 1`],
-])("castling rights are refused with %s", (_, fen) => {
+])("castling rights are refused because of %s", (_, fen) => {
   expect(violationsOf(fen)).toMatchObject([
     { code: "invalid_fen", message: expect.stringContaining("castling") },
   ]);
 });
 
-test("castling rights that name files make a position Chess960, even the standard one", () => {
+test("castling rights with file letters make the position Chess960, even the standard start position", () => {
   expect(positionOf(`${rooks} w HAha - 0 1`)).toMatchObject({
     chess960: true,
     fen: `${rooks} w HAha - 0 1`,
@@ -82,18 +82,18 @@ test("castling rights that name files make a position Chess960, even the standar
   expect(positionOf(`${rooks} w KQkq - 0 1`).chess960).toBe(false);
 });
 
-test("castling rights are those of Chess960 if the option asks for it, even if the king is on e1", () => {
+test("castling rights are written with file letters if the option uci_chess960 is set, even if the king is on e1", () => {
   const fen = startFen.replace("KQkq", "HAha");
   expect(positionOf(startFen, { chess960: true })).toMatchObject({ chess960: true, fen });
 });
 
-test("castling rights of Chess960 are written so that the FEN alone means the same", () => {
+test("castling rights of Chess960 are written so that the FEN describes them without the option", () => {
   const written = positionOf("1r2k2r/8/8/8/8/8/8/1R2K1R1 w KQkq - 0 1", { chess960: true }).fen;
   expect(written).toContain(" w GBhb - ");
   expect(positionOf(written)).toMatchObject({ chess960: true, fen: written, warnings: [] });
 });
 
-test("castling rights mean the outermost rook in an X-FEN, and an inner rook is written by its file", () => {
+test("castling rights K and Q of Chess960 mean the outermost rook, and an inner rook has a file letter", () => {
   const outer = { fen: "k7/8/8/8/8/8/8/3KR2R w K - 0 1", chess960: true };
   expect(positionOf(outer.fen, outer).fen).toContain(" w H - ");
   expect(describeMove(positionOf(outer.fen, outer), "d1e1")).toBeUndefined();
@@ -103,13 +103,13 @@ test("castling rights mean the outermost rook in an X-FEN, and an inner rook is 
   expect(describeMove(inner, "d1e1")?.castling).toBe("kingside");
 });
 
-test("castling rights of an X-FEN are removed if the option does not ask for Chess960", () => {
+test("castling rights of Chess960 with the letters K and Q are removed without the option uci_chess960", () => {
   expect(noticesOf("2k5/8/8/8/8/8/8/1K2R1R1 w K - 0 1")).toEqual(["castling_rights_removed"]);
 });
 
 const capture = "4k3/8/8/3pP3/8/8/8/4K3 w - d6 0 2";
 
-test("an en passant square is kept if a capture is legal", () => {
+test("an en passant square is kept if an en passant capture is legal", () => {
   expect(positionOf(capture)).toMatchObject({ fen: capture, warnings: [] });
 });
 
@@ -121,7 +121,7 @@ test.each([
   ["the square itself is occupied", "4k3/8/3n4/3pP3/8/8/8/4K3 w - d6 0 2"],
   ["the capture would expose the king on the rank", "4k3/8/8/K2pP2r/8/8/8/8 w - d6 0 2"],
   ["the capturing pawn is pinned", "4k3/8/4r3/3pP3/8/8/8/4K3 w - d6 0 2"],
-])("an en passant square is removed, with a warning, if %s", (_, fen) => {
+])("an en passant square is removed with a warning if %s", (_, fen) => {
   expect(positionOf(fen).fen).toBe(fen.replace("d6", "-"));
   expect(noticesOf(fen)).toEqual(["ep_square_removed"]);
 });
@@ -134,13 +134,13 @@ test.each([
   ["e", "w"],
   ["E3", "b"],
   ["e3e3", "b"],
-])("an en passant square on %s is refused with %s to move", (square, turn) => {
+])("the en passant square %s is refused with the side %s to move", (square, turn) => {
   expect(violationsOf(`4k3/8/8/8/8/8/8/4K3 ${turn} - ${square} 0 1`)).toMatchObject([
     { code: "invalid_fen", message: expect.stringContaining("en passant") },
   ]);
 });
 
-test("an en passant square is written after a double step only if a capture is legal", () => {
+test("after a double step the FEN has an en passant square only if a capture is legal", () => {
   expect(positionOf(startFen, { moves: ["e4"] }).fen).toContain(" b KQkq - 0 1");
   expect(positionOf(startFen, { moves: ["e4", "a6", "e5", "d5"] }).fen).toContain(" w KQkq d6 0 3");
 });
@@ -172,7 +172,7 @@ test.each([
     "1/2-1/2",
   ],
   ["the 75-move rule", "4k3/8/8/8/8/8/8/R3K3 w - - 150 100", "seventyfive_moves", undefined, "1/2-1/2"],
-])("the end of a game is %s", (_, fen, reason, winner, result) => {
+])("a game ends by %s", (_, fen, reason, winner, result) => {
   const { terminal, drawClaim } = positionOf(fen);
   expect(terminal).toEqual({ reason, winner, result });
   expect(drawClaim).toBeUndefined();
@@ -185,30 +185,30 @@ test.each([
   ["a bishop against a knight", "4kn2/8/8/8/8/8/8/4KB2 w - - 0 1"],
   ["blocked pawns", "4k3/8/8/p7/P7/8/8/4K3 w - - 0 1"],
   ["a clock of 149", "4k3/8/8/8/8/8/8/R3K3 w - - 149 100"],
-])("the end of a game is not reached with %s", (_, fen) => {
+])("a game does not end with %s", (_, fen) => {
   expect(positionOf(fen).terminal).toBeUndefined();
 });
 
 const at = (clock: number) => `4k3/8/8/8/8/8/8/R3K3 w - - ${clock} 100`;
 
-test("the half-move clock warns of missing history from 4 on, and of the horizon from 100 on", () => {
+test("the half-move clock causes a warning about missing history from 4 on, and about the 50-move rule from 100 on", () => {
   expect(noticesOf(at(3))).toEqual([]);
   expect(noticesOf(at(4))).toEqual(["no_history"]);
   expect(noticesOf(at(99))).toEqual(["no_history"]);
   expect(noticesOf(at(100))).toEqual(["no_history", "fifty_move_horizon"]);
 });
 
-test("the half-move clock asks for no history if moves were sent", () => {
+test("the half-move clock causes no warning about missing history if the request contains moves", () => {
   expect(noticesOf(at(98), { moves: ["a1a2"] })).toEqual([]);
   expect(noticesOf(at(99), { moves: ["a1a2"] })).toEqual(["fifty_move_horizon"]);
 });
 
-test("the half-move clock warns of nothing once the game is over", () => {
+test("the half-move clock causes no warning after the end of the game", () => {
   expect(noticesOf(at(150))).toEqual([]);
   expect(noticesOf("4k3/8/8/8/8/8/8/4K3 w - - 120 100")).toEqual([]);
 });
 
-test("the half-move clock lets a draw be claimed from 100 on, and is written in full beyond 150", () => {
+test("a draw can be claimed at a half-move clock of 100, and a clock above 150 stays unchanged", () => {
   expect(positionOf(at(99)).drawClaim).toBeUndefined();
   expect(positionOf(at(100)).drawClaim).toBe("fifty_moves");
   expect(positionOf(at(163))).toMatchObject({ fen: at(163), board: { halfmoves: 163 } });

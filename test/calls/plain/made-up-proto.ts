@@ -26,7 +26,7 @@ const wellKnown = [
   file_google_protobuf_duration,
 ];
 
-/** A message type `test.v1.Thing` with these fields, for kinds of fields that the API has none of. */
+/** Returns a message type `test.v1.Thing`, for tests of field types that the API does not use. */
 export function messageWith(...fields: FieldInit[]): DescMessage {
   const file = create(FileDescriptorProtoSchema, {
     name: "test/v1/thing.proto",
@@ -48,7 +48,7 @@ export function messageWith(...fields: FieldInit[]): DescMessage {
             ...(oneof && { oneofIndex: 0 }),
           }),
         ),
-        // A map is a list of entries of a type of its own.
+        // Protobuf encodes a map as a list of entries, with a separate message type for the entries.
         nestedType: fields
           .filter(({ map }) => map)
           .map(({ name, type }) => ({
@@ -72,7 +72,7 @@ function entryOf(name: string): string {
 
 type RuleInit = Parameters<typeof create<typeof HttpRuleSchema>>[1];
 
-/** A service `test.v1.Things` whose methods, `Call0` and so on, have these HTTP rules. */
+/** Returns a service `test.v1.Things`. The method `Call0` has the first HTTP rule, `Call1` the second, and so on. */
 export function serviceWith(...rules: RuleInit[]): DescService {
   const file = create(FileDescriptorProtoSchema, {
     name: "test/v1/things.proto",

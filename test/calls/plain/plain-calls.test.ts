@@ -9,7 +9,6 @@ import { createRules } from "../../../src/calls/rules.ts";
 
 const { evaluate } = AnalysisService.method;
 const { reviewGame } = GameService.method;
-/** Answers with what it is given. */
 function callsOf(calls: Partial<Calls>) {
   const none = () => expect.fail("nobody should ask that");
   const plain = createPlainCalls({
@@ -21,7 +20,7 @@ function callsOf(calls: Partial<Calls>) {
 }
 
 describe("calls in plain JSON", () => {
-  test("a call in plain JSON sends a message, and reads the answer", async () => {
+  test("a plain JSON call sends a message and converts the response to JSON", async () => {
     const calls = callsOf({
       unary: (method) => async (message) => {
         expect(message).toMatchObject({ fen: "startpos", depth: 5 });
@@ -35,13 +34,13 @@ describe("calls in plain JSON", () => {
   test.each([
     [{ fen: 5 }, "invalid_type", "/fen"],
     [{ fen: "startpos", dept: 5 }, "unknown_field", "/dept"],
-  ])("a call in plain JSON refuses %j before it is sent", async (request, code, pointer) => {
+  ])("a plain JSON call refuses %j without calling the method", async (request, code, pointer) => {
     const violations = [expect.objectContaining({ pointer })];
     await expect(callsOf({}).once(evaluate, request)).rejects.toMatchObject({ code, violations });
     await expect(callsOf({}).check(evaluate, request)).rejects.toMatchObject({ code, violations });
   });
 
-  test("a check in plain JSON looks at the fields of a request alone, and calls nothing", async () => {
+  test("the check of a plain JSON request validates the fields without calling the method", async () => {
     const calls = callsOf({});
     await calls.check(evaluate, { fen: "no position" });
     await expect(calls.check(evaluate, { fen: "startpos", depth: 99 })).rejects.toMatchObject({
@@ -49,13 +48,13 @@ describe("calls in plain JSON", () => {
     });
   });
 
-  test("a call in plain JSON that cannot be read gets a suggestion in plain JSON", async () => {
+  test("a plain JSON call with an unreadable field gets a suggested request", async () => {
     await expect(callsOf({}).once(evaluate, { fen: "startpos", depth: "9" })).rejects.toMatchObject({
       suggestedRequest: { fen: "startpos", depth: 9 },
     });
   });
 
-  test("a call in plain JSON reads the messages of a stream, and null for what is not chosen in them", async () => {
+  test("a plain JSON stream contains the message of each event, and null for the other kinds of event", async () => {
     const calls = callsOf({
       stream: () =>
         async function* () {

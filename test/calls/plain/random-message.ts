@@ -4,7 +4,7 @@ import type { createRandom } from "../../support/random.ts";
 
 type Random = ReturnType<typeof createRandom>;
 
-/** A message with about half of its fields set, to anything that plain JSON can carry. */
+/** Returns a message in which about half of the fields are set to random values. Plain JSON can represent every value. */
 export function randomMessage(desc: DescMessage, random: Random): Message {
   const message: Message & Record<string, unknown> = create(desc);
   for (const member of desc.members) {
@@ -32,7 +32,7 @@ function randomValue(field: DescField, random: Random): unknown {
   if (field.message) {
     return randomMessage(field.message, random);
   }
-  // Between 0 and 1, and often one of them.
+  // A random number from 0 to 1. The numbers 0 and 1 are frequent.
   const share = random.pick([random.below(2 ** 32) / 2 ** 32, 0, 1]);
   switch (field.scalar) {
     case ScalarType.STRING:

@@ -12,12 +12,11 @@ import { messageWith } from "./made-up-proto.ts";
 const readRequest = createMessageReader(AnalysisRequestSchema);
 const fen = "8/8/8/8/8/8/8/K1k5 w - - 0 1";
 
-/** Reads JSON text, as a caller would send it. */
 function read(desc: DescMessage, text: string) {
   return createMessageReader(desc)(JSON.parse(text));
 }
 
-/** The one fault that the request has beside its `fen`. */
+/** Reads a request with a valid `fen` and one invalid field. Returns the violation of that field. */
 function violationOf(field: string) {
   const { violations, message } = readRequest(JSON.parse(`{"fen":"${fen}",${field}}`));
   expect(violations).toHaveLength(1);
@@ -26,7 +25,7 @@ function violationOf(field: string) {
 }
 
 describe("a request", () => {
-  it("a request is read by the field names of the proto", () => {
+  it("a request is read with the field names of the proto", () => {
     const { message, violations } = readRequest({
       fen,
       moves: ["e2e4", "e5"],
@@ -56,15 +55,15 @@ describe("a request", () => {
     );
   });
 
-  it("an empty request is read, and the rules report what is missing", () => {
+  it("an empty request is readable, and missing fields are found later by the rules", () => {
     expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), violations: [] });
   });
 
-  it("a request distinguishes zero from absent", () => {
+  it("a field with the value 0 differs from an unset field", () => {
     expect(readRequest({ depth: 0 }).message).toEqual(create(AnalysisRequestSchema, { depth: 0 }));
   });
 
-  it.each([null, [], "x", 1, true])("a request is not %j", (json) => {
+  it.each([null, [], "x", 1, true])("the JSON value %j is refused as a request", (json) => {
     expect(readRequest(json).violations).toMatchObject([{ pointer: "", code: "invalid_type" }]);
   });
 });
@@ -76,14 +75,14 @@ describe("integers", () => {
     ["1e1", 10],
     ["0", 0],
     ["4294967295", 4294967295],
-  ])("the integer %s is %d", (text, depth) => {
+  ])("the JSON text %s is read as the integer %d", (text, depth) => {
     expect(read(AnalysisRequestSchema, `{"depth":${text}}`)).toEqual({
       violations: [],
       message: create(AnalysisRequestSchema, { depth }),
     });
   });
 
-  it("an integer of -0 is read as 0", () => {
+  it("the number -0 is read as 0", () => {
     expect(Object.is(Reflect.get(readRequest({ depth: -0 }).message, "depth"), 0)).toBe(true);
   });
 
@@ -93,7 +92,7 @@ describe("integers", () => {
     ["true", "true"],
     ["[14]", "an array"],
     ["{}", "an object"],
-  ])("the integer %s is refused as a wrong type", (text, shown) => {
+  ])("the JSON text %s is refused as an integer", (text, shown) => {
     expect(violationOf(`"depth":${text}`)).toEqual({
       pointer: "/depth",
       code: "invalid_type",
@@ -103,7 +102,7 @@ describe("integers", () => {
   });
 
   it.each(["-1", "4294967296", "1e400", "-1e400"])(
-    "the integer %s is refused with the range of the field's rule",
+    "the integer %s is refused, and the violation contains the allowed range",
     (text) => {
       expect(violationOf(`"movetime_ms":${text}`)).toMatchObject({
         pointer: "/movetime_ms",
@@ -113,11 +112,11 @@ describe("integers", () => {
     },
   );
 
-  it("an integer within its type is left to the rules", () => {
+  it("an integer outside the allowed range but within its type is readable, and is refused later by the rules", () => {
     expect(readRequest({ depth: 99 }).violations).toEqual([]);
   });
 
-  it("integers of 64 bits are bigints, and exact or refused", () => {
+  it("a 64-bit integer is read exactly, or refused", () => {
     expect(readRequest({ nodes: Number.MAX_SAFE_INTEGER }).message).toMatchObject({
       nodes: 9007199254740991n,
     });
@@ -134,7 +133,7 @@ describe("other types", () => {
     ['"fen":null', "`fen` must be a string, not null."],
     ['"fen":14', "`fen` must be a string, not 14."],
     ['"fen":"\\ud800"', "`fen` contains an unpaired surrogate."],
-  ])("a field of another type is read: %s", (field, message) => {
+  ])("a field with another type is refused: %s", (field, message) => {
     expect(read(AnalysisRequestSchema, `{${field}}`).violations).toEqual([
       { pointer: "/fen", code: "invalid_type", message },
     ]);
@@ -145,11 +144,11 @@ describe("other types", () => {
     ['"moves":"e4"', "/moves", '`moves` must be an array, not "e4".'],
     ['"options":[]', "/options", "`options` must be an object, not an array."],
     ['"options":"x"', "/options", '`options` must be an object, not "x".'],
-  ])("a field of a wrong type is refused: %s", (field, pointer, message) => {
+  ])("a field with a wrong type is refused: %s", (field, pointer, message) => {
     expect(violationOf(field)).toEqual({ pointer, code: "invalid_type", message });
   });
 
-  it("a wrong boolean is refused", () => {
+  it("a boolean field refuses a string", () => {
     const desc = messageWith({ name: "yes", type: Type.BOOL });
     expect(read(desc, '{"yes":true}')).toMatchObject({ violations: [], message: { yes: true } });
     expect(read(desc, '{"yes":"true"}').violations).toMatchObject([
@@ -157,7 +156,7 @@ describe("other types", () => {
     ]);
   });
 
-  it("a refused value is repeated to at most 64 characters", () => {
+  it("the violation of an invalid value repeats at most 64 characters", () => {
     const { violations } = readRequest({ depth: "9".repeat(50_000) });
     expect(violations[0]?.message.length).toBeLessThan(64 + 60);
   });
@@ -169,7 +168,7 @@ describe("other types", () => {
     { type: Type.STRING, map: true as const },
     { type: Type.STRING, oneof: true as const },
     { type: Type.MESSAGE, typeName: ".google.protobuf.Duration" },
-  ])("no reader is made for a kind of field that requests do not have: %o", (field) => {
+  ])("a field type that requests never use is not supported: %o", (field) => {
     expect(() => createMessageReader(messageWith({ name: "raw", ...field }))).toThrow(
       /Thing\.raw: this type is not supported/,
     );
@@ -181,12 +180,12 @@ describe("enums", () => {
     ["auto", Path.AUTO],
     ["wasm", Path.WASM],
     ["native", Path.NATIVE],
-  ])("an enum is read by its word: %s", (word, path) => {
+  ])("an enum is read from its lower-case word: %s", (word, path) => {
     expect(readRequest({ path: word }).message).toEqual(create(AnalysisRequestSchema, { path }));
   });
 
   it.each(["unspecified", "WASM", "PATH_WASM", "", "constructor", "__proto__"])(
-    "the word %j of an enum is refused",
+    "the word %j is refused as an enum",
     (word) => {
       expect(violationOf(`"path":"${word}"`)).toEqual({
         pointer: "/path",
@@ -197,7 +196,7 @@ describe("enums", () => {
     },
   );
 
-  it("numbers are refused as enums", () => {
+  it("a number is refused as an enum", () => {
     expect(violationOf('"path":2')).toMatchObject({ pointer: "/path", code: "invalid_type" });
   });
 });
@@ -212,16 +211,19 @@ describe("unknown fields", () => {
     ["Depth", "depth"],
     ["FEN", "fen"],
     ["option", "options"],
-  ])("an unknown field is refused with a suggestion: %s: did you mean %s", (key, meant) => {
-    expect(violationOf(`"${key}":1`)).toEqual({
-      pointer: `/${key}`,
-      code: "unknown_field",
-      message: `There is no field \`${key}\` here: did you mean \`${meant}\`?`,
-      meant,
-    });
-  });
+  ])(
+    "an unknown field is refused with the suggestion of a similar name: %s: did you mean %s",
+    (key, meant) => {
+      expect(violationOf(`"${key}":1`)).toEqual({
+        pointer: `/${key}`,
+        code: "unknown_field",
+        message: `There is no field \`${key}\` here: did you mean \`${meant}\`?`,
+        meant,
+      });
+    },
+  );
 
-  it("an unknown field without a similar name is refused with the known ones", () => {
+  it("an unknown field without a similar name is refused with a list of the known fields", () => {
     expect(violationOf('"position":1')?.message).toBe(
       "There is no field `position` here: the fields are `fen`, `moves`, `depth`, `multipv`, `movetime_ms`, `engine`, `path`, `options`, `nodes`, `search_moves`.",
     );
@@ -231,7 +233,7 @@ describe("unknown fields", () => {
   });
 
   it.each(["__proto__", "constructor", "toString", "$typeName"])(
-    "the field %s is unknown, and pollutes nothing",
+    "the field %s is refused as unknown, and changes no JavaScript prototype",
     (key) => {
       const { message, violations } = read(AnalysisRequestSchema, `{"${key}":{"admin":true}}`);
       expect(violations).toMatchObject([{ pointer: `/${key}`, code: "unknown_field" }]);
@@ -240,14 +242,14 @@ describe("unknown fields", () => {
     },
   );
 
-  it("an unknown field has a pointer as RFC 6901 says", () => {
+  it("the violation of an unknown field has a JSON pointer by RFC 6901", () => {
     expect(readRequest({ "a/b~c": 1, "": 2 }).violations.map(({ pointer }) => pointer)).toEqual([
       "/a~1b~0c",
       "/",
     ]);
   });
 
-  it("an unknown field is cut to 64 characters, in the pointer too", () => {
+  it("the name of an unknown field is cut to 64 characters in the message and in the pointer", () => {
     const [violation] = readRequest({ ["/".repeat(40_000)]: 1 }).violations;
     expect(violation?.pointer).toBe(`/${"~1".repeat(63)}…`);
     expect(violation?.message.length).toBeLessThan(300);
@@ -255,7 +257,7 @@ describe("unknown fields", () => {
 });
 
 describe("lists and nested messages", () => {
-  it("a wrong item of a list is named", () => {
+  it("the violation of an invalid list item contains the index of the item", () => {
     const { message, violations } = readRequest({ fen, moves: ["e4", 5, null, "e5"] });
     expect(violations).toEqual([
       { pointer: "/moves/1", code: "invalid_type", message: "Each item of `moves` must be a string, not 5." },
@@ -265,11 +267,11 @@ describe("lists and nested messages", () => {
         message: "Each item of `moves` must be a string, not null.",
       },
     ]);
-    // In their places, for the rules that are checked next.
+    // An invalid item becomes an empty string, so that the other items keep their index.
     expect(message).toEqual(create(AnalysisRequestSchema, { fen, moves: ["e4", "", "", "e5"] }));
   });
 
-  it("a wrong field of an item is named", () => {
+  it("the violation of an invalid field in a list item contains the index and the field", () => {
     const { message, violations } = read(
       EvaluateBatchRequestSchema,
       `{"requests":[{"fen":"${fen}"},7,{"fen":"${fen}","depth":"x","deph":1,"options":{"a/b":[1e999]}}]}`,
@@ -291,14 +293,14 @@ describe("lists and nested messages", () => {
 });
 
 describe("structs", () => {
-  it("a struct holds any JSON", () => {
+  it("a struct may contain any JSON value", () => {
     const text = '{"options":{"a":[1,"x",null,true,{"b":{}}],"__proto__":{"c":1}}}';
     const { message, violations } = read(AnalysisRequestSchema, text);
     expect(violations).toEqual([]);
     expect(JSON.stringify((message as { options?: JsonObject }).options)).toBe(text.slice(11, -1));
   });
 
-  it("a struct refuses values that protobuf cannot carry", () => {
+  it("a struct refuses values that protobuf cannot encode", () => {
     const { message, violations } = read(
       AnalysisRequestSchema,
       '{"options":{"a":1e999,"b":["\\udc00"],"\\ud800":0}}',

@@ -14,7 +14,7 @@ it.each<DescMessage>([
   EvaluateBatchRequestSchema,
   ReviewGameRequestSchema,
   PlanSchema,
-])("300 random messages are the same after writing and reading: $name", (desc) => {
+])("300 random messages survive conversion to plain JSON and back: $name", (desc) => {
   const read = createMessageReader(desc);
   const write = createMessageWriter(desc);
   const random = createRandom(1972);

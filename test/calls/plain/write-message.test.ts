@@ -21,7 +21,6 @@ import {
 import { createMessageWriter } from "../../../src/calls/plain/write-message.ts";
 import { messageWith } from "./made-up-proto.ts";
 
-/** The written JSON, parsed. */
 const plainOf = (desc: DescMessage, message: Message) => JSON.parse(createMessageWriter(desc)(message));
 
 describe("an evaluation", () => {
@@ -58,7 +57,7 @@ it("64-bit integers are written as numbers", () => {
   });
 });
 
-it("a oneof is written as its fields", () => {
+it("a oneof is written as fields, of which all but the selected one are null", () => {
   const writeScore = (score: Message) => plainOf(ScoreSchema, score);
   expect(writeScore(create(ScoreSchema))).toMatchObject({ cp: null, mate: null });
   expect(writeScore(create(ScoreSchema, { value: { case: "cp", value: -35 } }))).toMatchObject({
@@ -76,7 +75,7 @@ it("a oneof is written as its fields", () => {
   });
 });
 
-it("enums in lists, structs, and null for an unknown enum number are written", () => {
+it("enums in lists and structs are written, and an unknown enum number is written as null", () => {
   const engine = create(EngineSchema, {
     variants: [Variant.STANDARD, Variant.CHESS960],
     paths: [{ path: Path.WASM, net: 99 as NetSize }],
@@ -112,7 +111,7 @@ it("a message without fields is written as {}", () => {
   expect(plainOf(RevokeKeyResponseSchema, create(RevokeKeyResponseSchema))).toEqual({});
 });
 
-it("the writer is refused for a type that it cannot write, and names the field", () => {
+it("a message type with an unsupported field is refused, and the error names the field", () => {
   const build = (type: Type, typeName?: string) => () =>
     createMessageWriter(messageWith({ name: "raw", type, ...(typeName !== undefined && { typeName }) }));
   expect(build(Type.BYTES)).toThrow("Thing.raw: this type is not supported in plain JSON");
