@@ -21,17 +21,16 @@ export interface AccessOptions {
   readonly plans: readonly Plan[];
   /** The maximum number of keys that one address can create within 24 hours. 0: only the operator creates keys. */
   readonly keysPerDay: number;
-  /** Days without use after which a key expires that a caller created. 0: such keys never expire. */
+  /** A key that a caller created expires after this number of days without use. 0: such keys never expire. */
   readonly keyExpiryDays: number;
   readonly selfServiceKeysMax: number;
   readonly pepper: string | undefined;
-  /** Addresses or networks (CIDR) of trusted proxies. */
   readonly trustedProxies: readonly string[];
   /** Milliseconds for which a key stays in memory before the store is read again. */
   readonly knownMs?: number;
   readonly stores: {
     readonly keys: KeyStore;
-    /** Keeps engine time across restarts. Undefined if several nodes share a store, which then keeps the engine time. */
+    /** Keeps engine time across restarts. Undefined if several nodes share a store: the shared store keeps the engine time. */
     readonly usage?: UsageStore;
   };
   readonly shared?: SharedAccess;
@@ -122,7 +121,8 @@ export async function createAccess(options: AccessOptions) {
     /** Returns counters since the start. `hits`: the key was in memory. `misses`: the key was read from the store. */
     lookUps: () => authenticator.counters,
     /**
-     * Stores the times at which keys were used, and the engine time. If storing fails, rejects, and the next call tries again.
+     * Stores the engine time, and the last use of each key. If storing fails, the promise rejects, and the next call tries
+     * again.
      */
     async flush(): Promise<void> {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
@@ -163,7 +163,7 @@ const noKeys: KeyStore = {
   keepPepperCheck: async (value) => value,
 };
 
-/** Creates the access for requests from the command line. No limits apply, and nothing is stored. */
+/** Creates the access control for requests from the command line. No limits apply, and nothing is stored. */
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: noKeys };
   const log = { warn() {} };
@@ -180,7 +180,10 @@ function explained(issuer: KeyIssuer): KeyIssuer {
   };
 }
 
-/** A retry within 5 s would not help: the store has already waited for its lock, and only an operator can empty a full disk. */
+/**
+ * Milliseconds. An earlier retry would not help: the store has already waited for its lock, and only an operator can free space
+ * on a full disk.
+ */
 const retryAfterMs = 5000;
 
 /** Replaces a StoreUnavailable error by `store_unavailable`. Throws any other error unchanged. */

@@ -4,7 +4,10 @@ import { openPlan, type Plan } from "./plans.ts";
 export type { KeyRecord };
 
 export interface Account {
-  /** Identifies the caller for limits and for the queue: an address, the id of a key, or all keys that one address created. */
+  /**
+   * Limits and the queue identify the caller by this name: an address, the id of a key, or a common name for all keys that one
+   * address created.
+   */
   readonly subject: string;
   readonly address: string;
   readonly plan: Plan;

@@ -38,7 +38,7 @@ export interface AdmittedCall {
    * meantime.
    */
   check(): void;
-  /** Call this if an MCP message is an analysis. The message is then not counted as a call any more. */
+  /** Call this if an MCP message is an analysis. The message then counts as an analysis, and no longer as a call. */
   countAsAnalysis(): void;
   /** Call this if the request fails before its handler runs. Counts the error and sets the RateLimit headers. */
   refused(error: KibitzError): Promise<void>;
@@ -63,9 +63,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     }
   }
 
-  /**
-   * Limits batches and reviews before their bodies are read. Reading is slow, and a body stays in memory until the call ends.
-   */
+  /** Counts a batch or review before its body is read: reading is slow, and the body stays in memory until the call ends. */
   async function takeLongPlace(account: Account, outcome: RequestOutcome): Promise<void> {
     await limits.refuseUsedUp(account);
     const place = longCalls.begin(account, outcome);

@@ -10,8 +10,8 @@ interface AuthenticatorOptions {
   /** Default: keys never expire. */
   readonly expiry?: KeyExpiry;
   /**
-   * Milliseconds for which a key in memory is valid without reading the store. A key that another process revokes works until
-   * then.
+   * Milliseconds for which a key is valid in memory without reading the store. If another process revokes the key, it works
+   * until this time has passed.
    */
   readonly knownMs?: number;
   /** Returns milliseconds since 1970. Default: the clock of this machine. */
@@ -87,7 +87,7 @@ export function createAuthenticator({
     },
     /**
      * Throws `invalid_api_key` or StoreUnavailable.
-     * @param beforeLookUp called before the store is read for a key that is not in memory; may throw
+     * @param beforeLookUp called if the key is not in memory, before the store is read; may throw
      */
     async keyOf(authorization: string, beforeLookUp = () => {}): Promise<KeyRecord> {
       const key = keyFromHeader(authorization);
@@ -154,7 +154,7 @@ export function wrongHeader(violation: string): KibitzError {
   return invalid(`The request ${violation}: send your API key as \`Authorization: Bearer kbz_…\`.`);
 }
 
-/** Takes the same time for all texts of equal length, so that an attacker cannot guess a hash step by step. */
+/** Takes the same time for all texts of equal length. Otherwise, an attacker could guess a hash character by character. */
 function isEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }

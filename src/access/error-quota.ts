@@ -6,9 +6,7 @@ import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/**
- * Adds errors to the windows of the caller's error quota. Resolves with each window's use, or undefined if the use is unknown.
- */
+/** Adds errors to each window of the caller's error quota. `use` is undefined if the state of a window is unknown. */
 type AddRefusals = (
   account: Account,
   refusals: number,
@@ -19,7 +17,10 @@ interface UsedUp {
   readonly endsAt: number;
 }
 
-/** The maximum number of callers in memory. The least recently seen callers are dropped, and return with their next error. */
+/**
+ * The maximum number of callers in memory. Beyond this number, the least recently seen caller is forgotten until its next
+ * error.
+ */
 const callersMax = 10_000;
 
 /**

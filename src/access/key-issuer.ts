@@ -19,7 +19,9 @@ export type IssuedKey =
   /** The maximum number of stored keys is reached. */
   | { readonly kind: "full" };
 
-/** An address or network has created `max` keys, its maximum. The next key can be created after `waitMs` milliseconds. */
+/**
+ * An address or network has already created its maximum of `max` keys. The next key can be created in `waitMs` milliseconds.
+ */
 export interface TooManyKeys {
   readonly kind: "too_many";
   readonly of: "address" | "network";
@@ -93,7 +95,7 @@ export function createKeyIssuer({
 interface SelfServiceWish {
   readonly address: string;
   readonly name: string | undefined;
-  /** If an address repeats its idempotency key within a day, it gets the same key record with a new secret. */
+  /** If an address repeats its idempotency key within a day, the address gets the same key record with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -106,7 +108,8 @@ interface SelfServiceOptions {
 }
 
 /**
- * A /48 network can create as many keys as this number of addresses. One customer often has a /48, and could create all keys.
+ * A /48 network can create as many keys as this number of addresses. One customer often has a /48, and could otherwise create
+ * all keys of the service.
  */
 const addressesOfNetwork = 10;
 

@@ -39,12 +39,14 @@ export function hashOfApiKey(key: string, pepper: string | undefined): string {
     .digest("hex");
 }
 
-/** Returns a value that is stored with the keys. It shows at the next start if the operator has changed the pepper. */
+/**
+ * Returns a value that is stored with the keys. The stored value shows at the next start if the operator has changed the
+ * pepper.
+ */
 export function checkValueOf(pepper: string | undefined): string {
   return hashOfApiKey("kibitz: which pepper the keys here were hashed with", pepper);
 }
 
-/** Returns the CRC32 of a text, in base 62. */
 function checksumOf(random: string): string {
   let rest = crc32(random);
   let digits = "";
@@ -73,19 +75,19 @@ export interface KeyExpiry {
   /** Returns which keys can be deleted at any time. */
   ended(): EndedKeys;
   /**
-   * Returns which keys can be deleted if the store is full. Keys that were revoked within the last day still count for a quota.
+   * Returns which keys can be deleted if the store is full. Keys revoked within the last day are excluded, because they still
+   * count for a quota.
    */
   endedAtLast(): EndedKeys;
 }
 
 /**
- * @param sharedNow returns the time of a clock that all nodes share. A key expires if both this clock and the local clock say
- *   so
+ * @param sharedNow returns the time of a clock that all nodes share; a key must be expired by this clock and by the local clock
  */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
   const startedAt = Date.now() - performance.now();
-  /** Returns the earliest time of several clocks: if one clock jumps ahead, no key must expire. */
+  /** Returns the time of the slowest clock. A key must not expire because another clock jumped ahead. */
   const now = () =>
     Math.floor(
       Math.min(Date.now(), startedAt + performance.now(), sharedNow?.() ?? Number.POSITIVE_INFINITY),

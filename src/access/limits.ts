@@ -14,11 +14,11 @@ import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
 interface EnterOptions {
-  /** The number of requests to count. Default: 1. 0: the request is already counted. */
+  /** The number of requests to count. Default: 1. Use 0 if the request is already counted. */
   readonly requests?: number;
   /**
-   * Used if the caller already runs its maximum number of searches. The request waits until the signal aborts. Default: no
-   * wait.
+   * Lets the request wait for the end of another search if the caller already runs its maximum number of searches. If there is
+   * no signal, the request is rejected at once.
    */
   readonly waiting?: AbortSignal | undefined;
 }
@@ -98,7 +98,7 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
       }
     },
     windowsOf: (account: Account) => statesOf(account, ["request"]),
-    /** Engine time has one window by caller and one by address. Returns only the window with less time left. */
+    /** Engine time has one window by caller and one by address. Only the window with less remaining time is returned. */
     allWindowsOf: (account: Account) => statesOf(account, ["request", "engine_ms", "refusal"]),
     /** Stores the engine time since the last call. If storing fails, the next call tries again. */
     flush: memory.flush,
@@ -173,7 +173,7 @@ interface CountedWindow {
   readonly window: QuotaWindow;
 }
 
-/** Engine time has two windows, one by caller and one by address. Everything else has one window by caller. */
+/** Engine time has two windows, one by caller and one by address. Requests and errors have only one window, by caller. */
 function countedWindows({ plan, subject, address }: Account, unit: CountedUnit): readonly CountedWindow[] {
   const subjects = unit === "engine_ms" ? [...new Set([subject, address])] : [subject];
   return ratesOf(plan, unit).flatMap((policy) =>

@@ -12,7 +12,6 @@ const waitingMax = 4;
 /** The maximum number of batches and reviews of all callers without a limit. A review of 600 plies uses 3 MB until it ends. */
 const unlimitedMax = 64;
 
-/** All callers whose plan has no limit are counted under this name. */
 const unlimited = "callers without a limit";
 
 /** Milliseconds that a review of 40 moves takes at depth 14 on two slots. */
@@ -30,7 +29,7 @@ export function createLongCalls() {
   const waiting = createPlaces();
   const holders = new WeakSet<RequestOutcome>();
   return {
-    /** Throws `concurrency_limited` or `overloaded`. If `outcome` was counted before, does nothing. */
+    /** Throws `concurrency_limited` or `overloaded`. Does nothing if this `outcome` is already counted. */
     begin({ subject, plan }: Account, outcome: RequestOutcome): Disposable {
       const release = new DisposableStack();
       if (holders.has(outcome)) {
@@ -48,8 +47,8 @@ export function createLongCalls() {
       return release;
     },
     /**
-     * `admit` gets the signal, and can wait, if the caller runs a batch or review and few of its requests wait. Otherwise,
-     * `admit` gets no signal and must decide at once.
+     * Passes the signal to `admit` if the caller runs a batch or review: `admit` may then wait. Without a signal, `admit` must
+     * decide at once, because no batch or review is running, or too many requests are waiting.
      */
     async between<T>(
       subject: string,

@@ -48,13 +48,14 @@ export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
   /** JSON Pointer to the game in the request. */
-  /** Returns the allowed value at `pointer` for a game of this number of plies. */
   readonly pointer: string;
+  /** Returns the allowed value at `pointer` for a game of this number of plies. */
   readonly shortened: (plies: number) => Violation["allowed"];
 }
 
 /**
- * Returns each value of the search that exceeds the plan. Adds one if the game is too long for the plan or one of its windows.
+ * Returns the values of the request that exceed the plan. Includes the number of plies if it exceeds the plan or one of its
+ * windows.
  */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: ReviewLimits,
@@ -73,7 +74,7 @@ export function excessOfReview(
   ];
 }
 
-/** A review counts as one request for each group of this number of positions. */
+/** This number of positions in a review counts as one request. */
 const positionsOfRequest = 10;
 
 export function requestsOfReview(positions: number): number {

@@ -1,7 +1,6 @@
 import { requestBounds } from "../analysis/analysis.ts";
 import type { QuotaWindow } from "../storage/ports.ts";
 
-/** `GET /price` shows these limits. */
 export interface Plan {
   readonly id: string;
   readonly requiresKey: boolean;
@@ -37,8 +36,7 @@ export interface RatePolicy {
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
 /**
- * The rate of calls that need no engine: 20 per second. A client needs no more, and this rate uses a few per cent of a
- * processor.
+ * The rate of calls that need no engine: 20 per second. No client needs more, and this rate uses a few per cent of a processor.
  */
 const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
@@ -57,7 +55,6 @@ export const openPlan: Plan = {
   },
 };
 
-/** Removes the limit of concurrent searches, for requests that need no engine. */
 export function withoutConcurrent(plan: Plan): Plan {
   return { ...plan, limits: { ...plan.limits, concurrent: undefined } };
 }

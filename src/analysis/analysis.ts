@@ -28,7 +28,7 @@ export interface AnalysisRequest {
 
 export interface ValidatedRequest {
   readonly position: Position;
-  /** The number of moves in the request. Playing them costs time, which counts if the request is rejected later. */
+  /** The number of moves in the request. A high number raises the cost of a later error, because the moves were played. */
   readonly movesPlayed: number;
   readonly build: EngineBuild;
   readonly depth: number | undefined;
@@ -74,7 +74,6 @@ export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly request: ValidatedRequest;
   /** Undefined if and only if the game is over. `lines` is empty in this case. */
   readonly best: MoveDescription | undefined;
-  /** Milliseconds that this request waited for a slot. */
   readonly queueMs: number;
   /** Undefined until the search ends. */
   readonly stopReason: StopReason | undefined;
@@ -240,19 +239,21 @@ export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
   return `${cacheKey}|${movetimeMs}`;
 }
 
-/** A search with these limits takes at least 10 ms. Asking another node for its result takes a thirtieth of this time. */
+/**
+ * True if a search with these limits takes at least about 10 ms, thirty times as long as asking another node for its result.
+ */
 export function isWorthSharing(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 10, 10_000);
 }
 
-/** A search with these limits takes at least 1 ms. Storing and reading its result takes a thirtieth of this time. */
+/** True if a search with these limits takes at least about 1 ms, thirty times as long as storing and reading its result. */
 export function isWorthStoring(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 6, 1000);
 }
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/** Ignores the load and the result, so that the positions of a game are either all stored or all not stored. */
+/** Depends only on the limits of a search, and not on the load: the stored positions of a game must have no gaps. */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }

@@ -136,7 +136,7 @@ export function createAnalyzer({
     onEngineTime() {},
   });
 
-  /** Starts no search: the coalescer starts `work` if no equal search is running. */
+  /** Only prepares the search. No search starts if an equal search is already running. */
   function prepare(
     request: ValidatedRequest,
     key: Key,

@@ -2,7 +2,7 @@ import type { Span } from "@opentelemetry/api";
 import { beginSpan, inSpan } from "../tracing/spans.ts";
 import { requestBounds } from "./analysis.ts";
 
-/** Runs work once for all callers with the same key. The work is aborted when no caller waits for its result any more. */
+/** Runs `work` only once for all callers with the same key. Aborts `work` when no caller waits for the result any more. */
 export interface Coalescer<T, W> {
   /**
    * Returns the last state. Throws the error of the work or the abort reason of `signal`. Work without a key is never shared.
@@ -15,7 +15,7 @@ export interface Coalescer<T, W> {
 
 /**
  * Resolves with the last state.
- * @param signal aborts when the last waiter has gone
+ * @param signal aborts when no waiter is left
  * @param watch calls `onJoin` for each present and future waiter
  */
 export type SharedWork<T, W> = (
@@ -174,11 +174,11 @@ class SharedRun<T, W> {
   }
 }
 
-/** The maximum number of states that wait for a slow reader. A search has no more, so a fast reader misses no state. */
+/** The maximum number of unread states of a reader. This is enough for one state per depth and the last state. */
 export const statesOfSearch = requestBounds.depth.maximum + 2;
 
 /**
- * Drops old states if the reader is slow, so each state must be complete. An error is thrown before waiting states are read.
+ * Drops old states if the reader is slow, so each state must be complete. An error is thrown even if there are unread states.
  */
 function createLatestStates<T>(): AsyncIterable<T> & StateListener<T> {
   const waiting: T[] = [];

@@ -1,4 +1,4 @@
-/** When a search received and released its engine, by `performance.now()`. */
+/** The times when a search received and released its engine, by `performance.now()`. */
 export interface RunTimes {
   begunAt: number | undefined;
   endedAt: number | undefined;

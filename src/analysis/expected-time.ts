@@ -11,14 +11,13 @@ export interface SearchLimits {
 export interface SearchTime {
   /** The average time of searches with these limits, in milliseconds. */
   readonly expectedMs: number;
-  /** Milliseconds after which the search is stopped. */
   readonly longestMs: number;
 }
 
 export interface ExpectedTimes {
   /** Returns milliseconds; at most the movetime of the search. */
   expect(build: EngineBuild, limits: SearchLimits): number;
-  /** Call this after each search. The engine has measured the time itself. */
+  /** Call this after each search. The time is taken from the engine's own report. */
   learn(build: EngineBuild, limits: SearchLimits, done: EndedSearch): void;
 }
 
@@ -27,11 +26,11 @@ export interface EndedSearch {
   readonly snapshot: { readonly counters: Pick<SearchCounters, "nodes" | "timeMs"> };
 }
 
-/** How searches on this machine compare with the table in this file: 2 means that searches take twice as long. */
+/** Factors between the table in this file and this machine. 2 means that searches take twice as long as in the table. */
 interface Pace {
-  /** For searches that end at a depth. Depends on the position as much as on the machine. */
+  /** The factor for searches with a depth limit. Depends on the position as much as on the machine. */
   readonly depth: number;
-  /** For the time per node. Depends on the machine, and hardly on the position. */
+  /** The factor for the time per node. Depends on the machine, and hardly on the position. */
   readonly nodes: number;
 }
 
@@ -69,13 +68,11 @@ function movedTo(timeMs: number, pace: number, typicalMs: number): number {
   return pace + weight * Math.min(1, typicalMs / fullWeightMs) * (own - pace);
 }
 
-/** Shorter searches do not change the time per node: engines report whole milliseconds, which is too rough. */
+/** Shorter searches do not change the factor for nodes, because engines round times to milliseconds. */
 const shortestMs = 10;
-/** The moving average follows about the last twenty long searches. */
+/** The moving average depends mostly on the last twenty long searches. */
 const weight = 0.05;
-/**
- * A search has less weight if its time by the table is less than this: engines report whole milliseconds, which is too rough.
- */
+/** A search has less weight if its time in the table is less than this, because engines round times to milliseconds. */
 const fullWeightMs = 100;
 /** Limits the effect of one search on the average: a few positions take a thousand times as long as others. */
 const paceMax = 8;
@@ -102,11 +99,14 @@ const medianMs: readonly (readonly [depth: number, ms: number])[] = [
   [18, 713],
   [20, 2275],
 ];
-/** At the median, a search to depth 14 visits 30,180 nodes, and a search to depth 16 visits 95,916 nodes. */
+/** The median search to depth 14 visits 30,180 nodes. The median search to depth 16 visits 95,916 nodes. */
 const msPerNode = 1 / 450;
 /** Beyond the last depth of the table, each ply multiplies the time by this factor. */
 const growth = 1.8;
-/** In a search for several lines, each line takes this factor longer than a single line. Measured at depth 12. */
+/**
+ * With several lines, the time for each line is the time of a search for one line, multiplied by this factor. Measured at depth
+ * 12.
+ */
 const linesFactor = 1.8;
 
 function depthMs({ depth, multipv }: SearchLimits): number {

@@ -2,7 +2,10 @@ export interface Waiting<T> {
   readonly flow: string;
   /** Returns the expected time in milliseconds. The estimate may improve while the work waits. */
   costMs(): number;
-  /** Arrival time plus expected time. A flow serves the lowest value first: short work overtakes long work, but not forever. */
+  /**
+   * Arrival time plus expected time. Within a flow, the lowest value is served first. Short work therefore overtakes long work,
+   * but cannot delay long work forever.
+   */
   readonly dueMs: number;
   readonly value: T;
 }
@@ -19,13 +22,13 @@ export interface FairQueue<T> {
   take(): Waiting<T> | undefined;
   /**
    * Estimates the work that will be served before the given work, if no more work arrives.
-   * @param waiting may be in the queue or not
+   * @param waiting does not need to be in the queue
    */
   before(waiting: Waiting<unknown>): WorkBefore;
 }
 
 interface Flow<T> {
-  /** The virtual time at which the next work of the flow begins. */
+  /** The virtual time at which the next work of the flow begins. {@link createFairQueue} explains virtual time. */
   startMs: number;
   /** True if work of this flow was served since the flow began to wait. */
   isServed: boolean;

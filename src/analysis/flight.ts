@@ -30,7 +30,7 @@ export interface SharedState {
    */
   result(): SearchResult;
   readonly depth: number;
-  /** When the search began to wait for a slot, by `performance.now()`. */
+  /** The time when the search began to wait for a slot, by `performance.now()`. */
   readonly askedAt: number;
   readonly queueMs: number;
   readonly engineMs: number;
@@ -38,11 +38,11 @@ export interface SharedState {
   readonly cached: boolean;
 }
 
-/** A search that this node runs if no other node has the result or is running an equal search. */
+/** This node runs the search only if no other node has the result or runs an equal search. */
 interface SharedFlight {
   /** The cache key of the result. */
-  /** Identifies the running search. Includes the movetime. */
   readonly key: string;
+  /** Identifies the running search. Includes the movetime. */
   readonly flightKey: string;
   search(): Promise<SharedState>;
   /** Aborts when no caller waits for the search any more. */

@@ -6,8 +6,8 @@ import type { SearchResult } from "./analysis.ts";
 export const resultVersion = 2;
 
 /**
- * Reads a stored result. Returns undefined if a field is missing. The check is shallow, because only Kibitz writes stored
- * results.
+ * Reads a stored result. Returns undefined if the value is not a final result. The check is shallow, because only Kibitz writes
+ * stored results.
  */
 export function resultFromJson(json: unknown): SearchResult | undefined {
   const result = lastResultFromJson(json);
@@ -15,7 +15,7 @@ export function resultFromJson(json: unknown): SearchResult | undefined {
   return isFinal && result.deterministic ? result : undefined;
 }
 
-/** Reads the result of another node. Also accepts the result of a search that its time limit ended. */
+/** Reads the result of another node. A result is also accepted if a time limit ended its search. */
 export function lastResultFromJson(json: unknown): SearchResult | undefined {
   return isSearchResult(json) && json.endedBy !== undefined && json.endedBy !== "stop" ? json : undefined;
 }

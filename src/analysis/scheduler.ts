@@ -47,7 +47,7 @@ interface SchedulerStatus {
 
 interface SchedulerOptions {
   readonly slots: number;
-  /** Work is rejected if its expected wait is longer. Work that already waits is never rejected. */
+  /** Work is rejected if its expected wait is longer than this. Work that already waits is never rejected. */
   readonly maxWaitMs: number;
 }
 

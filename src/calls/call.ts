@@ -21,7 +21,7 @@ export interface Call {
   readonly signal: AbortSignal;
   /** True for HTTP GET. Caches may then store the response. */
   readonly isGet?: boolean;
-  /** The JSON of invalid items in a batch, by index. `message` has empty items instead. */
+  /** The JSON of the invalid items in a batch, by index. The message has empty items instead. */
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 

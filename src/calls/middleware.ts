@@ -154,7 +154,6 @@ export function withEtag(): Middleware {
   });
 }
 
-/** @param messages runs the wrapped handler */
 type Around = (
   messages: () => AsyncIterable<Message>,
   request: Message,

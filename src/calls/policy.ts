@@ -30,12 +30,15 @@ export function kindOfCall(method: DescMethod): CallKind {
   return isCounted(method) ? "limited" : "call";
 }
 
-/** The limit applies to plain JSON before and after decompression. */
+/** Returns the maximum size of a request in plain JSON, in bytes, before and after decompression. */
 export function readMaxBytesOf(method: DescMethod): number {
   return maxBytesOf.get(method) ?? (isCounted(method) ? requestMaxBytes : smallMaxBytes);
 }
 
-/** The limit for Connect and gRPC. The limit for a batch is lower than in JSON: Connect needs up to 30 ms to decode 256 KiB. */
+/**
+ * Returns the maximum size of a request over Connect and gRPC, in bytes. A batch must be smaller than in JSON, because Connect
+ * needs up to 30 ms to decode 256 KiB.
+ */
 export function rpcMaxBytesOf(method: DescMethod): number {
   return batchMethods.includes(method) ? batchMessageMaxBytes : readMaxBytesOf(method);
 }

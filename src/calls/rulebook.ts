@@ -19,7 +19,6 @@ export interface PlayedMoves {
 }
 
 export interface MovesOfPgn extends PlayedMoves {
-  /** About corrections of the PGN. */
   readonly warnings: readonly string[];
 }
 
@@ -28,7 +27,7 @@ export interface PlayedPosition
   readonly played: readonly MoveName[];
   readonly legal: readonly MoveName[];
   readonly check: boolean;
-  /** About the position, and about corrections of the FEN. */
+  /** Warnings about the position, and about corrections of the FEN. */
   readonly warnings: readonly string[];
 }
 

@@ -138,7 +138,6 @@ function stepOf(segment: RuleViolation["field"][number]): {
   }
 }
 
-/** The bounds of an integer field, as part of a JSON Schema. */
 export interface IntegerBounds {
   readonly minimum: number;
   readonly maximum: number;
@@ -160,7 +159,6 @@ export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerB
   };
 }
 
-/** Returns the minimum and the maximum length of a list. */
 export function boundsOfList(field: DescField): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const { minItems = 0n, maxItems } = type.case === "repeated" ? type.value : {};

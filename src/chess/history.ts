@@ -1,7 +1,7 @@
 import type { Chess } from "chessops/chess";
 import { normalFen, repetitionKey } from "./moves.ts";
 
-/** The part of a game that matters for repetitions: a capture or pawn move makes all earlier positions impossible. */
+/** The moves since the last capture or pawn move. No earlier position can occur again. */
 export interface History {
   /** The FEN after the last capture or pawn move, or at the start of the game. In normal form. */
   readonly root: string;

@@ -166,7 +166,7 @@ function isCastling(chess: Chess, move: LegalMove): boolean {
   return chess.board[chess.turn].has(move.to);
 }
 
-/** Returns the king's square after castling in standard chess, and the rook's square in Chess960, as UCI requires. */
+/** For castling, UCI requires the king's new square in standard chess, and the rook's square in Chess960. */
 function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square {
   if (chess960 || !isCastling(chess, move)) {
     return move.to;
@@ -251,7 +251,6 @@ export function isLegal(position: Position, uci: string): boolean {
   return moveFromUci(position.board, uci) !== undefined;
 }
 
-/** Returns undefined if the move is not legal. */
 export function describeMove(position: Position, uci: string): MoveDescription | undefined {
   return describeVariation(position, [uci], 1).first[0];
 }
@@ -266,7 +265,7 @@ export function describeReply(
 }
 
 /**
- * Converts moves until the first illegal move.
+ * Converts the moves before the first illegal move.
  * @param inFull `first` describes this number of moves from the beginning
  */
 export function describeVariation(

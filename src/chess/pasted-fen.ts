@@ -2,7 +2,7 @@ import type { SuggestedPosition } from "./position.ts";
 import { maxFenCharacters } from "./read-fen.ts";
 import { plainDashes } from "./written-move.ts";
 
-/** No FEN is searched in a longer text. The text may contain the moves of a game after the FEN. */
+/** A longer text is not searched for a FEN. The moves of a game may follow the FEN. */
 const pastedMaxCharacters = 4000;
 
 /** Characters that are often copied together with a FEN, such as quotation marks and Markdown. */
@@ -14,8 +14,8 @@ const before = new RegExp(
   "i",
 );
 /** Matches a web address with moves: the page shows the position after the moves, and not the position of the FEN. */
-/** Matches a web address of another variant. */
 const otherPosition = /[?&](?:move\w*|pgn|play)=./i;
+/** Matches a web address of another variant. */
 const otherRules =
   /[?&]variant=(?!(?:standard|fromPosition)?(?:&|$))|\/variants?\/|atomic|antichess|crazyhouse|horde|king.?of.?the.?hill|racing.?kings|three.?check|chess.?960/i;
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
@@ -23,10 +23,8 @@ const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
 /**
  * Finds the FEN in a text such as `position fen …` or `[FEN "…"]`, or in the web address of a page with a position. Also finds
  * the moves after the FEN.
- *
- * @param moves the moves of the request. If they and the text both have moves, nothing is found, because they may belong to
- *   different games
- * @returns undefined if the text is already a FEN, or if the FEN is not certain
+ * @param moves the moves of the request
+ * @returns undefined if the text is already a FEN, if the FEN is not certain, or if both the request and the text have moves
  */
 export function readPastedFen(
   text: string,

@@ -2,9 +2,8 @@ import type { Chess } from "chessops/chess";
 
 export type Color = "white" | "black";
 
-/** A valid position. An engine can search it. */
 export interface Position {
-  /** In normal form. `moves` have been played. */
+  /** The FEN after `moves`, in normal form. */
   readonly fen: string;
   /** The FEN after the last capture or pawn move, or at the start of the game. Equal to `fen` if `moves` is empty. */
   readonly root: string;

@@ -10,14 +10,14 @@ export interface Wdl {
 }
 
 /**
- * `cp`: centipawns. `mate`: moves (not plies) until mate; negative if the side of the score is mated; 0 if the game has ended
- * by mate.
+ * `cp`: centipawns. `mate`: moves until mate, not plies. Negative if the side of the score is mated. 0 if the game has ended by
+ * mate.
  */
 export type ScoreValue =
   | { readonly kind: "cp"; readonly cp: number }
   | { readonly kind: "mate"; readonly mate: number };
 
-/** An engine reports the score of the side to move. Responses contain the score of White. */
+/** Engines report scores in the view of the side to move. Responses contain scores in White's view. */
 export interface Score {
   readonly value: ScoreValue;
   readonly bound: Bound;
@@ -26,7 +26,7 @@ export interface Score {
 
 const swappedBound = { exact: "exact", lower: "upper", upper: "lower" } as const;
 
-/** Converts a score of the side to move to a score of White. The reverse conversion is the same. */
+/** Converts a score from the view of the side to move to White's view, or back. */
 export function scoreForWhite(score: Score, turn: Color): Score {
   if (turn === "white") {
     return score;
@@ -91,7 +91,6 @@ function opposite(number: number): number {
 interface SummaryInput {
   /** In White's view. */
   readonly score: Score;
-  /** Undefined if the game is over. */
   readonly bestMoveSan: string | undefined;
   readonly terminal: Terminal | undefined;
   readonly turn: Color;

@@ -4,7 +4,7 @@ import { explainMove, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
 type SearchMovesReading =
-  /** In UCI, without duplicates and in alphabetical order. Castling is written as engines expect in the variant. */
+  /** In UCI, without duplicates and in alphabetical order. Castling is e1g1 in standard chess and e1h1 in Chess960. */
   | { readonly kind: "moves"; readonly ucis: readonly string[] }
   | {
       readonly kind: "violations";

@@ -15,7 +15,6 @@ export interface Violation {
   readonly meant?: string;
 }
 
-/** A part of a FEN, of a list of moves, or of the text of a game. */
 interface Place {
   /** The text at this place, at most 64 characters. Empty at the end of the text. */
   readonly token: string;
@@ -43,7 +42,6 @@ interface KibitzErrorOptions {
   readonly upgrade?: { readonly plan: string; readonly url: string };
   /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
   readonly quota?: string;
-  /** The underlying error. Appears only in the log. */
   readonly cause?: unknown;
 }
 

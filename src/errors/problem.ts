@@ -25,16 +25,13 @@ interface ProblemViolation extends Pick<Violation, "pointer" | "code" | "message
   readonly ply: number | null;
   /** The text at the violation. Null if the violation is not in a game or FEN. */
   readonly token: string | null;
-  /** The distance from the beginning of the FEN or PGN, in UTF-16 units. */
   readonly offset: number | null;
-  /** The line of the PGN. The first line is 1. */
   readonly line: number | null;
   readonly column: number | null;
 }
 
 export const problemMediaType = "application/problem+json";
 
-/** Returns the path of the page that explains an error. */
 export function problemTypeOf(code: string): string {
   return `/problems/${code.replaceAll("_", "-")}`;
 }

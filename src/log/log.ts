@@ -56,7 +56,6 @@ const fieldTypes = {
   startMs: "number",
   /** The default engine is first. */
   engines: "strings",
-  /** The number of searches that can run at the same time. */
   slots: "number",
   access: "string",
   degraded: "strings",

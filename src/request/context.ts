@@ -8,8 +8,8 @@ import { holdsKey } from "../text/plain-text.ts";
 export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 
 /**
- * Values of a request that are known when its headers arrive. They never change: {@link RequestOutcome} has the values that
- * change.
+ * Values of a request that are known when its headers arrive. These values never change: {@link RequestOutcome} has the values
+ * that change.
  */
 export interface RequestContext {
   /**
@@ -35,7 +35,7 @@ export interface RequestContext {
   readonly hasXApiKey: boolean;
 }
 
-/** The span of a request. It ends when both the response and the log line are complete. */
+/** The span of a request. The span ends when both the response and the log line are complete. */
 export interface RequestSpan {
   readonly traceparent: string;
   readonly span: Span;
@@ -291,7 +291,7 @@ export function refuseLeft({ held }: RequestOutcome): void {
   }
 }
 
-/** Returns the same object each time it is called for a request. */
+/** Each call for the same request returns the same object. */
 export function outcomeOf(request: object): RequestOutcome {
   const identified: Identified = request;
   const known = identified[outcomeKey];

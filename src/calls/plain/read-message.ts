@@ -201,7 +201,6 @@ function createIntegerReader(name: string, field: DescField, maximum: number): R
   };
 }
 
-/** Reads a google.protobuf.Struct: any JSON object. */
 function createStructReader(name: string): ReadValue {
   const must = `${name} must be an object`;
   return (json, violations) => {
