@@ -46,7 +46,7 @@ export interface SharedAccess {
   now(): number | undefined;
 }
 
-/** The maximum number of rows that one call of `prune` deletes. Deleting 20 rows takes a millisecond. */
+/** The maximum number of rows that one call of `prune` deletes. Deleting so few rows takes about a millisecond. */
 const prunedAtOnce = 20;
 
 export type Access = Awaited<ReturnType<typeof createAccess>>;

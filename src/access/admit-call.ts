@@ -40,7 +40,7 @@ export interface AdmittedCall {
   check(): void;
   /** Call this if an MCP message is an analysis. The message then counts as an analysis, and no longer as a call. */
   countAsAnalysis(): void;
-  /** Call this if the request fails before its handler runs. Counts the error and sets the RateLimit headers. */
+  /** Call this if the request fails before its RPC method is called. Counts the error and sets the RateLimit headers. */
   refused(error: KibitzError): Promise<void>;
 }
 

@@ -81,8 +81,8 @@ const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6");
 const endsWithIPv4 = createNetworkTest(["::ffff:0:0/96", "64:ff9b::/96"]);
 
 /**
- * Returns an IPv4 address unchanged, and the /64 network of an IPv6 address: one client can use every address of a /64. The
- * result is stored with keys, so its format must not change.
+ * Returns an IPv4 address unchanged, and the /64 network of an IPv6 address: one client can use every address of a /64. Stored
+ * keys contain the result, so the format of the result must not change.
  */
 function nameOf(text: string): string {
   if (isIP(text) !== 6) {

@@ -24,8 +24,8 @@ interface UsedUp {
 const callersMax = 10_000;
 
 /**
- * Rejects requests before they are read if the caller's error quota is used up. An invalid request costs as much as a valid
- * one.
+ * If a caller's error quota is used up, its requests are rejected before their bodies are read: an invalid request costs the
+ * server as much as a valid one.
  */
 export function createErrorQuota(addRefusals: AddRefusals) {
   const usedUp = new LRUCache<string, UsedUp>({ max: callersMax });

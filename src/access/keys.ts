@@ -67,7 +67,7 @@ export interface KeyExpiry {
   /** Days without use after which a key expires. 0: keys never expire. */
   readonly days: number;
   /**
-   * Returns the time at which the key will expire if it stays unused, in milliseconds since 1970. Undefined: the key never
+   * Returns the time at which the key expires unless it is used again, in milliseconds since 1970. Undefined: the key never
    * expires.
    */
   expiresAt(key: KeyRecord): number | undefined;

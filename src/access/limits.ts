@@ -193,7 +193,7 @@ function tightest(windows: readonly RateWindow[]): RateWindow {
   return first as RateWindow;
 }
 
-/** Expects at least one window. The caller must wait for the window that ends last. */
+/** The caller must wait for the window that ends last. Call this with at least one window. */
 function refusalBy(windows: readonly RateWindow[]): Refusal {
   const [last] = windows.toSorted((a, b) => b.resetMs - a.resetMs);
   const { policy, resetMs } = last as RateWindow;

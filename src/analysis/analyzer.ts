@@ -288,7 +288,7 @@ export function createAnalyzer({
       let wasShared = false;
       let chargedMs = 0;
       let place = 0;
-      // Charge now: if the client reads slowly, the generator resumes much later.
+      // Charge at once: if the client reads slowly, this generator continues much later.
       const leave = () => chargeLeaver(waiter, terms, chargedMs);
       signal.addEventListener("abort", leave, { once: true });
       try {

@@ -147,7 +147,7 @@ class SharedRun<T, W> {
     if (this.#newest) {
       waiter.push(this.#newest.state);
     }
-    // Remove the waiter at once: the waiter may never read another state.
+    // Remove the waiter at once: waiting until the waiter reads the next state could take forever.
     const giveUp = () => this.#remove(waiter, signal.reason);
     signal.addEventListener("abort", giveUp, { once: true });
     return () => {

@@ -156,8 +156,8 @@ function overloaded(waitMs: number, maxWaitMs: number): KibitzError {
   return new KibitzError(
     "overloaded",
     `All engines are busy: this request would wait about ${seconds(waitMs)} s, and the maximum here is ${seconds(maxWaitMs)} s. Try again later, or ask for a lower depth, fewer lines or a shorter movetime_ms: short searches wait less.`,
-    // The wait should have fallen to half of the maximum. If all clients retried for the first free slot, only one would get
-    // it.
+    // Suggest a retry when the wait has fallen to half of the maximum. If all clients retried at the first free slot, most
+    // retries would fail.
     { retryAfterMs: Math.max(1000, Math.ceil(waitMs - maxWaitMs / 2)) },
   );
 }

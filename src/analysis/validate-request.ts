@@ -184,7 +184,7 @@ function warningsOf(
   return warnings;
 }
 
-/** Validates long games in time slices. Calls `check` between two slices; if `check` throws, the validation ends. */
+/** Validates long games in time slices. Calls `check` between two slices. If `check` throws, the validation ends. */
 type PositionCache = (input: PositionInput, check?: () => void) => Promise<Validation>;
 
 /** A position without moves has the size 1 and takes about a kilobyte. Each move of a game adds 1 to the size. */

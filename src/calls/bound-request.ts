@@ -9,7 +9,10 @@ import { boundsOfList } from "./rules.ts";
 /** The maximum size of one request in a batch. The longest useful request is a fifth of this size. */
 const itemMaxBytes = 32 * 1024;
 
-/** The maximum number of keys, values and lists together. 64 KiB cannot have more. A useful review has about 600. */
+/**
+ * The maximum number of keys, values and lists together. A request of 64 KiB cannot contain more. A useful review contains
+ * about 600.
+ */
 const partsMax = requestMaxBytes;
 
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
@@ -48,7 +51,7 @@ export function boundJson(text: string, method?: DescMethod, maximum = partsMax)
 /**
  * Throws a KibitzError if the message has too many fields.
  *
- * Throws `invalid_type` for bytes that protobuf-es would accept although this scan cannot count them correctly: a field of a
+ * Throws `invalid_type` for bytes that this function cannot count correctly, although protobuf-es accepts them: a field of a
  * wrong wire type, a nested message that is too short, or a repeated `Struct` (22 kB took 5 s).
  */
 export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
@@ -95,7 +98,7 @@ export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
     }
   }
 
-  /** protobuf-es has no descriptor for an entry of a map, which is a message with a key (1) and a value (2). */
+  /** An entry of a map is a message with a key (1) and a value (2). protobuf-es has no descriptor for this message. */
   function scanEntry(entry: Uint8Array, desc: DescMessage, levels: number): void {
     const reader = new BinaryReader(entry);
     while (reader.pos < reader.len) {
@@ -134,7 +137,7 @@ function fieldsByNumber(desc: DescMessage): ReadonlyMap<number, DescField> {
   return known;
 }
 
-/** All other scalars are varints. */
+/** Scalars that are not listed here are varints. */
 const wireTypes: ReadonlyMap<ScalarType | undefined, WireType> = new Map([
   [ScalarType.STRING, WireType.LengthDelimited],
   [ScalarType.BYTES, WireType.LengthDelimited],

@@ -14,12 +14,14 @@ import { createOutcome, localContext, type RequestContext, type RequestOutcome }
 export interface Call {
   readonly method: DescMethod;
   readonly request: RequestContext;
-  /** Handlers write the headers and the error code of the response here. The protocol and the log read them. */
+  /**
+   * Contains the headers and the error code of the response. Handlers write these values. The protocol and the log read them.
+   */
   readonly outcome: RequestOutcome;
   readonly account: Account;
   /** Aborts with CallerLeft if the client disconnects, and with `deadline_exceeded` if the client's deadline has passed. */
   readonly signal: AbortSignal;
-  /** True for HTTP GET. Caches may then store the response. */
+  /** True for an HTTP GET. Caches may store the response to a GET. */
   readonly isGet?: boolean;
   /** The JSON of the invalid items in a batch, by index. The message has empty items instead. */
   readonly unreadable?: ReadonlyMap<number, string>;

@@ -4,8 +4,8 @@ import type { KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 
 /**
- * The descriptor of the message that {@link problemMessage} returns. Details of RPC errors need a descriptor, because they can
- * have any type.
+ * The descriptor of the message that {@link problemMessage} returns. Details of RPC errors can have any type, so they need a
+ * descriptor.
  */
 export const problemDesc = ProblemSchema;
 

@@ -73,7 +73,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
       ...(field && { field }),
     })),
     summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
-    // No engine searches a finished game.
+    // A finished game was not searched by an engine.
     ...(!terminal && { engine: messageFromBuild(build) }),
     ...(best && { bestMove: messageFromMove(best) }),
     ...(ponder && { ponder: messageFromMove(ponder) }),

@@ -17,10 +17,7 @@ import { inOwnSpan } from "./trace-call.ts";
 
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
-/**
- * Returns the middleware of every method, outermost first. Authentication is not included, because it precedes reading the
- * body.
- */
+/** Returns the middleware of every method, outermost first. Callers are authenticated earlier, before the body is read. */
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
   rules: Rules,

@@ -144,7 +144,7 @@ export interface IntegerBounds {
 }
 
 /**
- * Returns the bounds of a field by its buf.validate rule. If the rule has no bound, returns the bound of the type. If the field
+ * Returns the bounds from the field's buf.validate rule. If the rule has no bound, returns the bound of the type. If the field
  * is a list, returns the bounds of each item.
  */
 export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerBounds {

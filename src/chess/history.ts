@@ -11,7 +11,7 @@ export interface History {
   readonly occurrences: number;
 }
 
-/** @param chess the board at the start of the game; add each move after it was played on this board */
+/** @param chess the board at the start of the game; call `add` after each move on this board */
 export function trackHistory(chess: Chess, chess960: boolean) {
   let seen = new Map([[repetitionKey(chess), 1]]);
   const history = {

@@ -60,7 +60,7 @@ function sentenceOf(text: string, why: string, place: string, fen: string): stri
 /** Castling is a king's move to the square of its rook. This is also true in standard chess. */
 export type LegalMove = NormalMove;
 
-/** Returns the legal move that a text in UCI or SAN names. Returns undefined if there is no such move or more than one. */
+/** Returns the legal move that a text in UCI or SAN names. Returns undefined if the text matches no legal move or several. */
 export function moveFromText(chess: Chess, text: string): LegalMove | undefined {
   const written = text.trim();
   const move = moveFromUci(chess, written) ?? moveFromSan(chess, written);

@@ -14,7 +14,7 @@ export interface Position {
   readonly legalMoveCount: number;
   /** Decided by the rules of chess without an engine. Undefined if the game is not over. */
   readonly terminal: Terminal | undefined;
-  /** The draw that the side to move can claim. Undefined if there is no such draw, or if the game is over. */
+  /** The draw that the side to move can claim. Undefined if no draw can be claimed, or if the game is over. */
   readonly drawClaim: DrawClaim | undefined;
   readonly warnings: readonly Warning[];
   /** Never play a move on this board: clone the board first. */

@@ -299,11 +299,11 @@ type FenSplit =
 
 export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Matches the four fields of an EPD (a FEN with operations), and two move counters if there are any. */
+/** Matches the four fields of an EPD (a FEN with operations). Also matches two move counters after these fields. */
 const positionOfEpd = /^((?:[^ ;]+ +){3}[^ ;]+)( +\d+ +\d+(?![^ ;]))? */;
 const clockOfEpd = /(?:^| )(?:\d|(?:hmvc|fmvn)(?: |$))/;
 
-/** Reports at most one problem: if the FEN cannot be split into fields, its fields are not validated. */
+/** Reports at most one problem. If the FEN cannot be split into fields, the fields are not validated. */
 function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     const message = `The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`;

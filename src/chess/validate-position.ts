@@ -104,7 +104,7 @@ function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   };
 }
 
-/** The returned position contains the board, so do not play another move on it. */
+/** Do not play another move on `chess` afterwards: the returned position contains this board. */
 export function positionFromBoard(
   chess: Chess,
   { root, moves, occurrences }: History,
@@ -281,7 +281,10 @@ interface Outcome {
 const claimablePlies = 100;
 const drawnPlies = 150;
 
-/** A player may claim a draw when a position occurs 3 times (FIDE 9.2). The game is drawn when it occurs 5 times (9.6.1). */
+/**
+ * A player may claim a draw when a position occurs 3 times (FIDE 9.2). The game is drawn when a position occurs 5 times
+ * (9.6.1).
+ */
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 

@@ -1,6 +1,6 @@
-/** A move as people write it. The move is read without a position. */
+/** A move as people write it. The text was read without a board. */
 interface WrittenMove {
-  /** In SAN or UCI. If the first letter is `b`, the move may be a pawn's or a bishop's. */
+  /** In SAN or UCI. If the first letter is `b`, this may be a move of a pawn or of a bishop. */
   readonly spelling: string;
   /** True if the text has piece letters in lower case, squares in upper case, or castling without a dash. */
   readonly isCorrected: boolean;
@@ -15,7 +15,7 @@ const castling = "[Oo0]-[Oo0](?:-[Oo0])?|[Oo0]{2,3}(?![Oo0-])";
  */
 const promotion = "(?:[a-h][1-8]?[-x:]?)?[a-h][18](?:[=/]?[NBRQnbrq]|\\([NBRQnbrq]\\))(?!(?!1[-/:])[a-z1-8])";
 const otherMove = "[KQRBNkqrbn]?[a-h]?[1-8]?[-x:]?[a-h][1-8]";
-/** A `+` before `-`, `/` or `=` is not a check sign: it belongs to a glyph such as `+-`. */
+/** A `+` before `-`, `/` or `=` is not a check sign. Such a `+` belongs to a glyph such as `+-`. */
 const checks = "(?:[+#]+(?![-/=]))?";
 const move = new RegExp(`^(?:(${castling})|(${promotion}|${otherMove}))(${checks})(?:e\\.?p\\.?)?`);
 /** Matches squares in upper case. A pawn's capture needs an `x`: in German, `DE5` may be a queen's move. */
@@ -42,12 +42,12 @@ export function readWrittenMove(text: string): WrittenMove | undefined {
   return { spelling, isCorrected, length };
 }
 
-/** True for a correctly spelled move that is not both a possible pawn's move and a possible bishop's move. */
+/** True for a correctly spelled move. False for a move such as `bc4`, which may be a move of a pawn or of a bishop. */
 export function isPlainMove(text: string): boolean {
   return readWrittenMove(text)?.spelling === text && readingsOfSpelling(text).length === 1;
 }
 
-/** Returns both readings of `bc4`, which may be a move of a pawn or of a bishop. `b1c3` has only one reading, as UCI. */
+/** Returns two readings of `bc4`: a move of a pawn and a move of a bishop. Returns only one reading of `b1c3`, which is UCI. */
 export function readingsOfSpelling(spelling: string): readonly string[] {
   return spelling.startsWith("b") && !isUci(spelling) ? [spelling, `B${spelling.slice(1)}`] : [spelling];
 }

@@ -52,7 +52,7 @@ const consequences = {
 interface ErrorKind extends Consequences {
   readonly status: keyof typeof consequences;
   readonly title: string;
-  /** Explains the error and its correction on the page of the problem's `type` URL. */
+  /** Appears on the web page about the error. Explains the error and how to correct the request. */
   readonly about: string;
 }
 

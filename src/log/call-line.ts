@@ -48,14 +48,16 @@ export function createCallLine(
     };
     log[code === "internal" ? "error" : level](line, "call");
     const { method, request, limit } = fields;
-    // If `request` is set, no RPC method was found, and `method` is the HTTP method.
+    // If `request` is set, no RPC method was called, and `method` is the HTTP method.
     const called = request === undefined ? method : undefined;
     meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
     traceCallEnd(context, end);
   };
 }
 
-/** Logs and counts requests that are rejected before their handler runs. Call the returned function after each response. */
+/**
+ * Logs and counts requests that are rejected before an RPC method is called. Call the returned function after each response.
+ */
 export function createRefusalLog(
   write: CallLine,
   addressOf: (request: RequestContext) => string,

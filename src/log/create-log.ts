@@ -26,7 +26,7 @@ export async function createLog(
 
 /** Bytes of log lines that wait for a slow reader or a full disk. If this maximum is reached, new lines are dropped. */
 const waitingMaxBytes = 4_000_000;
-/** Retries while the pipe is full, 100 ms apart. */
+/** The maximum number of retries while the pipe is full. Each retry follows after 100 ms. */
 const retriesMax = 10;
 /** Milliseconds before a retry after any other error, such as a full disk. */
 const retryMs = 1000;
@@ -115,7 +115,7 @@ function listed(fields: object): Record<string, unknown> {
 }
 
 /**
- * Keeps only known properties of an error. Libraries attach others to errors, such as headers and requests, which must not be
+ * Keeps only known properties of an error. Libraries attach more properties, such as headers and requests, which must not be
  * logged.
  */
 function described(thrown: unknown): unknown {

@@ -17,7 +17,7 @@ const fieldTypes = {
   trace_id: "string",
   span_id: "string",
   protocol: "string",
-  /** The name of an RPC method. If no RPC method was found, the HTTP method. */
+  /** The name of the RPC method that was called. If the request was rejected before the call, the HTTP method. */
   method: "string",
   /** The path without its query, shortened. */
   request: "string",

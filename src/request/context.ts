@@ -53,7 +53,7 @@ export interface TracedEnd {
   /** By `performance.now()`. */
   readonly startedAt: number;
   readonly fields: {
-    /** The name of the RPC method. If no RPC method was found, the HTTP method. */
+    /** The name of the RPC method that was called. If the request was rejected before the call, the HTTP method. */
     readonly method?: string | undefined;
     readonly request?: string | undefined;
     readonly depth?: number | undefined;

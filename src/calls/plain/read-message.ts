@@ -26,7 +26,7 @@ export interface MessageReading {
 /**
  * Reads JSON strictly: only the field names of the proto file, and no conversion between JSON types. `null` means that an
  * optional field is not set. The rules of the fields are not checked here.
- * @throws Error if the message type has a map, a oneof or a signed integer, which requests of the API do not need
+ * @throws Error if the message type has a map, a oneof or a signed integer. Requests of the API have no such fields
  */
 export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
   const read = createObjectReader("The request", desc);
@@ -258,7 +258,7 @@ function refuse(
   });
 }
 
-/** Reports an unpaired surrogate. JSON can contain one as `"\ud800"`, but protobuf strings are UTF-8, which cannot. */
+/** Reports an unpaired surrogate. JSON can contain an unpaired surrogate as `"\ud800"`, but protobuf strings cannot. */
 function refuseHalfPair(violations: Violation[], name: string): undefined {
   violations.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
