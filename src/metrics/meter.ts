@@ -15,7 +15,7 @@ export interface Meter {
   engineLost(engine: MeteredEngine, reason: string): void;
 }
 
-/** Where a cached answer was found: in the memory of this process, in its file on disk, or in Redis. */
+/** The cache that contained an answer: in the memory of this process, in a file on disk, or in Redis. */
 export type CacheTier = "memory" | "store" | "shared";
 
 export interface EndedCall {

@@ -38,7 +38,7 @@ interface AdmissionOptions {
   readonly waiting?: AbortSignal | undefined;
   /** The rate limits count this number of requests. Default: 1. */
   readonly requests?: number;
-  /** Called after the request was counted, and before its RateLimit header fields are set. */
+  /** Called after the request was counted. The RateLimit header fields are set afterwards. */
   readonly counted?: () => void;
 }
 
@@ -161,7 +161,8 @@ interface PreflightOptions {
 }
 
 /**
- * Validates a request before it is counted or uses an engine. An invalid request gets 400, and a request above the plan 402.
+ * Validates a request before it is counted or uses an engine. An invalid request gets status 400. A request that exceeds the
+ * plan gets status 402.
  */
 export type Preflight = ReturnType<typeof createPreflight>;
 

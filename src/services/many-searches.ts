@@ -14,7 +14,7 @@ export interface SearchingOptions {
   readonly access: Access;
   /** Divides long tasks into time slices. Validating a game of 600 moves takes milliseconds. */
   readonly beginWork: BeginWork;
-  /** The maximum number of searches in flight for one call. With one more than the engine slots, all slots stay busy. */
+  /** The maximum number of searches in flight for one call. One search more than there are slots keeps all slots busy. */
   readonly searchesAtOnce: number;
 }
 
@@ -31,8 +31,8 @@ export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
 }
 
 /**
- * Starts tasks in order, and yields each result as soon as it is ready. At most `atOnce` tasks are running or have a result
- * that was not read yet.
+ * Starts tasks in order, and yields each result as soon as it is ready. Starts no further task while `atOnce` tasks are running
+ * or have an unread result.
  * @param start starts a task; its signal is aborted if the reader stops or a task fails
  */
 export async function* runConcurrently<T>(

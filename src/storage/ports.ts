@@ -21,7 +21,7 @@ export interface SharedAnswers<T> {
  * gets a claim.
  */
 export interface SearchClaims<T> {
-  /** Resolves with a claim, which ends when it is disposed of. */
+  /** Resolves with a claim. Disposing of the claim ends it. */
   claim(search: string): Promise<SearchClaim<T>>;
 }
 
@@ -43,7 +43,7 @@ interface TakenClaim<T> extends Disposable {
 /** The store is unavailable for now: the disk is full, another process has locked the file, or the server is unreachable. */
 export class StoreUnavailable extends Error {}
 
-/** The reply to a write was lost, so the store may or may not have executed the write. */
+/** The reply to a write was lost, so it is unknown whether the store has executed the write. */
 export class OutcomeUnknown extends StoreUnavailable {}
 
 /** Callbacks for logging. One of them runs after each read and write of a store. */
@@ -128,7 +128,7 @@ export interface KeyStore {
   findById(id: string): Promise<KeyRecord | undefined>;
   /** Resolves with all keys, including revoked keys, oldest first. */
   list(): Promise<readonly KeyRecord[]>;
-  /** Resolves with false if the key does not exist. The time of an earlier revocation stays. */
+  /** Resolves with false if the key does not exist. If the key is already revoked, the stored time of revocation stays. */
   revoke(id: string, at: number): Promise<boolean>;
   /** Stores the times of last use by key id. A time has no effect if the stored time is later. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>;

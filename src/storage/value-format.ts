@@ -1,7 +1,7 @@
 export interface ValueFormat<T> {
   /**
-   * Part of every key. Raise the version if the format changes, or if the values of the same keys change. Old values are then
-   * misses.
+   * A part of every cache key. Raise the version if the format changes, or if the values of the same keys change. Values of an
+   * older version are then misses.
    */
   readonly version: number;
   /** Returns undefined if the JSON is not a valid value. */

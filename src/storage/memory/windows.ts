@@ -1,6 +1,9 @@
 import type { LimitWindow, WindowUse } from "../ports.ts";
 
-/** Windows that have ended are removed when there are this many windows, and later each time that their number has doubled. */
+/**
+ * Ended windows are removed as soon as this number of windows exists, and later each time that the number of windows has
+ * doubled.
+ */
 const sweptMin = 1000;
 
 /** A window begins with its first use. */

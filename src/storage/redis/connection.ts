@@ -9,7 +9,7 @@ import { StoreUnavailable } from "../ports.ts";
 import { textsOf } from "./replies.ts";
 
 const redisTimes = {
-  /** The timeout of a command. It is shorter than the promised half second, because timers may fire late. */
+  /** The timeout of a command. It is shorter than the half second that the documents promise, because timers may fire late. */
   operationMaxMs: 450,
   /** The timeout of a connection attempt, and then of the login. */
   connectMaxMs: 1000,

@@ -5,7 +5,8 @@ import { redisScript } from "./connection.ts";
  * - `id:<id>`: hash with the record of an API key, its network, and its idempotency key (`wish`)
  * - `hash:<hash>`: id of the API key with this hash
  * - `all`: sorted set of the ids of all API keys, by time of creation
- * - `of:<address>` and `near:<network>`: sorted sets of the ids of API keys issued to this caller, by time of creation
+ * - `of:<address>`: sorted set of the ids of API keys that were issued to this address, by time of creation
+ * - `near:<network>`: sorted set of the ids of API keys that were issued in this network, by time of creation
  * - `wished:<address>`: hash with the id of an API key for each idempotency key
  * - `revoked`: sorted set of the ids of revoked API keys, by time of revocation
  * - `unused`: sorted set of the ids of all self-service keys, by time of last use

@@ -20,7 +20,7 @@ import {
 } from "./limit-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** The time after which a search stops counting as in flight if its node does not renew it. */
+/** A search stops counting as in flight after this time if its node does not renew the entry of the search. */
 const defaultHeldMs = 8000;
 
 /** A search in flight is renewed this many times before it would stop counting. */
@@ -46,7 +46,7 @@ export function createRedisLimitStore(
 ): RedisLimitStore {
   const node = randomUUID();
   let entered = 0;
-  /** The searches in flight of this node, by the name of their entry in Redis. The value is the Redis key of the entry. */
+  /** Maps the Redis entry of each search in flight of this node to the Redis key that contains the entry. */
   const held = new Map<string, string>();
   let lastLeave: Promise<unknown> = Promise.resolve();
 

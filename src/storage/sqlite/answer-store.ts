@@ -19,7 +19,7 @@ export interface AnswerStoreOptions<T> {
   readonly retryMs?: number;
 }
 
-/** Answers have their own database file, in the same folder as the API keys, because this file may be deleted at any time. */
+/** The file with answers is separate from the file with API keys, because the answers may be deleted at any time. */
 export const answerFileName = "answers.db";
 
 /** A transaction with this number of rows takes about a millisecond. */
@@ -49,7 +49,7 @@ export function openSqliteAnswerStore<T>(
   const valueFrom = (text: string | undefined) =>
     text === undefined ? undefined : format.read(JSON.parse(text));
 
-  /** Opens the file if it is not open. Returns undefined if the operation fails. */
+  /** Runs `work` with the file, which is opened first if necessary. Returns undefined after a failure. */
   function use<R>(work: (file: AnswerFile) => R): R | undefined {
     try {
       file ??= openAnswerFile(folder, path, bytes);
