@@ -34,7 +34,7 @@ describeWith("chromium")("the address", () => {
     await second.lines.nth(1).waitFor();
   });
 
-  test("the link button shows 'Copied', even if the browser gives the page no clipboard", async () => {
+  test("a link can be copied even in a browser without clipboard access", async () => {
     const { page, fen } = await open("#moves=e4");
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
     const copy = page.getByRole("button", { name: "Copy link" });
@@ -46,7 +46,7 @@ describeWith("chromium")("the address", () => {
     expect(await fen.inputValue()).toMatch(/#moves=e4$/);
   });
 
-  test("Back undoes the last move or position and Forward restores it, without a stop at steps through the game", async () => {
+  test("Back undoes a move or a new position, Forward restores the change, and steps are not in the history", async () => {
     const { page, move, moves, fen } = await open("#depth=3");
     await move.fill("e4 e5");
     await move.press("Enter");

@@ -138,7 +138,7 @@ describeWith("chromium")("the analysis", () => {
     await heard.filter({ hasText: /Black pawn c7 to c5.* Depth 3\. / }).waitFor();
   });
 
-  test("screen readers announce a repeated text again", async () => {
+  test("screen readers announce the same text twice if two actions have the same result", async () => {
     const { page, heard } = await open();
     await page.evaluate(`{
       globalThis.announcements = 0;

@@ -114,7 +114,7 @@ describeWith("chromium")("the board", () => {
     await moves.filter({ hasText: "d4" }).waitFor();
   });
 
-  test("flipping the board also changes the directions of the arrow keys and the address", async () => {
+  test("flipping the board also reverses the arrow keys and changes the address", async () => {
     const { page, square } = await open(`#analysis${depth}`);
     await page.getByRole("button", { name: "Flip board" }).click();
     await square("e7").focus();

@@ -205,7 +205,7 @@ describeWith("chromium")("the call behind the page", () => {
     expect(await page.evaluate('sessionStorage.getItem("kibitz-key")')).toBeNull();
   });
 
-  test("a key that is pasted outside the key field is sent only after the user confirms it", async () => {
+  test("a key that is pasted outside the key field is sent only after the user confirms the key", async () => {
     const page = await kibitz.open(withClipboard);
     const sent: string[] = [];
     page.on("request", (request) => sent.push(request.postData() ?? "", JSON.stringify(request.headers())));
@@ -258,7 +258,6 @@ describeWith("chromium")("the call behind the page of a service that answers onl
   });
 });
 
-/** Returns the names of the places on the page that contain the secret. */
 async function placesOf(page: Page, secret: string): Promise<readonly string[]> {
   const kept = `JSON.stringify({ ...localStorage }) + document.cookie + JSON.stringify(history.state)`;
   const places = {

@@ -6,7 +6,7 @@ import { launchChromium } from "./support/launch-chromium.ts";
 import { usePage } from "./support/open-page.ts";
 
 /** Browsers may keep a page in memory after the user leaves the page, and restore it with Back. */
-describeWith("chromium")("a page that the browser has kept", () => {
+describeWith("chromium")("a page in the back/forward cache", () => {
   const kibitz = usePage();
   let browser: Browser;
   beforeAll(async () => {

@@ -145,7 +145,6 @@ interface Loaded {
   /** Files that the browser must load before it draws the page. */
   readonly blocking: readonly string[];
   readonly scripts: readonly string[];
-  /** The cumulative layout shift. */
   readonly shift: number;
 }
 
@@ -160,7 +159,6 @@ const loadedInPage = `new Promise((resolve) => {
   setTimeout(() => resolve({ blocking, scripts, shift }), 300);
 })`;
 
-/** Returns the accessible name of the focused element. */
 function focused(page: Page): Promise<string> {
   return page.evaluate(`(() => {
     const { activeElement: at } = document;

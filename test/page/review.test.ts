@@ -125,7 +125,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(await page.locator(".graph-tip").textContent()).toMatch(/^2… d6\S* [+−]\d\.\d\d$/);
   });
 
-  test("the graph shows the move under the pointer and its evaluation, without leaving the graph's area", async () => {
+  test("the graph shows the move under the pointer and its evaluation, inside the edges of the graph", async () => {
     const page = await openReview(5);
     await review(page, short);
     await isDone(page);
@@ -176,7 +176,7 @@ describeWith("chromium")("the review of a game", () => {
     }
   });
 
-  test("moves of the best line and of the board can be tried as variations, which are evaluated and exported", async () => {
+  test("the user can try moves of the best line and moves on the board, and tried moves are evaluated and exported", async () => {
     const page = await openReview(8);
     await page.getByLabel("Alternatives per move").selectOption({ label: "1" });
     await review(page, short);
@@ -216,7 +216,7 @@ describeWith("chromium")("the review of a game", () => {
     await page.getByRole("grid", { name: "Position after 1. d4" }).waitFor();
   });
 
-  test("the downloaded PGN of a review is the PGN of the API", async () => {
+  test("the downloaded PGN of a review is equal to the PGN in the API's response", async () => {
     const page = await openReview(5);
     await review(page, short);
     await isDone(page);
@@ -237,7 +237,7 @@ describeWith("chromium")("the review of a game", () => {
     await expect.poll(() => page.getByLabel("A game in PGN").inputValue()).toBe("1. e4 e5 2. Ke3 *");
   });
 
-  test("a reload restores the review, and so does its link", async () => {
+  test("a review is restored after a reload and from its link", async () => {
     const page = await openReview(5);
     await review(page, short);
     await isDone(page);
@@ -308,7 +308,7 @@ describeWith("chromium")("the review of a game", () => {
     expect(await said.textContent()).not.toMatch(/\d\.\.\./);
   });
 
-  test("a dropped file with two games shows a list to choose from", async () => {
+  test("a dropped file with two games shows a list, and the user can review each game", async () => {
     const page = await openReview(4);
     await bring(page, "drop", `${short}\n${mate}`);
     await page.getByText("2 games in this text").waitFor();

@@ -11,7 +11,7 @@ import { violationsIn } from "./support/test-accessibility.ts";
 
 const built = fileURLToPath(new URL("../../dist/web", import.meta.url));
 
-/** Evaluates to the addresses of the loaded assets, each with its bytes sent over the network. */
+/** JavaScript that returns the address and the transferred bytes of each loaded asset. */
 const loadedAssets =
   "performance.getEntriesByType('resource').filter(({ name }) => name.includes('/assets/')).map(({ name, transferSize }) => [name, transferSize])";
 
@@ -76,7 +76,7 @@ describeWith("chromium")("the served page", () => {
     // axe finds these violations in Swagger UI.
     ["docs", "API reference", ["nested-interactive", "region", "landmark-unique", "heading-order"]],
   ])(
-    "the page at /%s has the colours of the main page, fits a telephone, passes axe, and links to the board",
+    "the page at /%s has the colours of the main page, fits a telephone, passes the accessibility test axe, and links to the board",
     async (address, title, ofLibrary) => {
       const size = { width: 360, height: 740 };
       const page = await kibitz.open({ address, size, ownTab: true, provoked: /status of 404/ });
@@ -131,7 +131,7 @@ describeWith("chromium")("the served page", () => {
       let sink = "open";
       try { document.body.insertAdjacentHTML("beforeend", "<b>"); } catch { sink = "closed"; }
       const elsewhere = await fetch("https://kibitz.example/").then(() => "open", () => "closed");
-      // The browser reports violations later, on a busy machine after several seconds.
+      // The browser reports violations with a delay.
       let looks = 0;
       do {
         await new Promise((resolve) => setTimeout(resolve, 100));

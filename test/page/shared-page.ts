@@ -10,7 +10,6 @@ import { serveChromium } from "./support/launch-chromium.ts";
 
 /** Chromium and a service for all test files. Starting both for each file would take longer than the tests. */
 export interface SharedPage {
-  /** The WebSocket address of Chromium. */
   readonly chromium: string;
   /** The address of a service without limits, such as `http://127.0.0.1:4711`. */
   readonly url: string;

@@ -42,7 +42,7 @@ const linkMaxCharacters = 4000;
  */
 export function createAddress({ game, settings }: AddressedParts) {
   const view = signal<View>("analysis");
-  /** Moments of this visit by entry number. Earlier moments are restored from the entry's data. */
+  /** States of the game in this visit by history entry. Older states are restored from the entry's data. */
   const moments = new Map<number, Moment>();
   const pgn = computed(() => (game.game.value.start.children.length > 0 ? pgnOfGame(game.game.value) : ""));
   const reviewPgn = computed(() => (game.reviewed.value === undefined ? "" : shortPgn()));

@@ -2,7 +2,6 @@ import type { Locator, Page } from "playwright-core";
 
 type MouseButton = "left" | "right";
 
-/** Finds the parts of the analysis by their accessible names. */
 export function analysisOf(page: Page) {
   const board = page.getByRole("grid", { name: "Board" });
   return {
@@ -55,12 +54,12 @@ export async function drag(
   await page.mouse.up({ button });
 }
 
-/** Clicks with the mouse, because the grid for keyboards covers the squares for `Locator.click`. */
+/** Uses the mouse, because `Locator.click` fails on a square that ignores the pointer. */
 export async function clickAt(page: Page, square: Locator, button: MouseButton = "left"): Promise<void> {
   await drag(page, square, square, button);
 }
 
-/** Waits longer than the 600 ms after which the page searches a new position. */
+/** Waits for 700 ms. The page starts the search of a new position after 600 ms. */
 export async function settle(page: Page): Promise<void> {
   await page.evaluate("new Promise((resolve) => setTimeout(resolve, 700))");
 }
@@ -83,7 +82,6 @@ export function hasFocus(page: Page): Promise<boolean> {
 
 export const withClipboard = { context: { permissions: ["clipboard-read", "clipboard-write"] } };
 
-/** Pastes with Ctrl+V into the focused element. */
 export async function paste(page: Page, text: string): Promise<void> {
   // The code is a string, because the types of the browser are unknown in tests.
   await page.evaluate(`navigator.clipboard.writeText(${JSON.stringify(text)})`);

@@ -4,7 +4,7 @@ import { findChromium } from "../../support/find-chromium.ts";
 /**
  * Starts Chromium without a window.
  *
- * @param keepsPages lets Chromium keep a page in memory and restore it with Back, as it does for users
+ * @param keepsPages enables the back/forward cache, which is on for users
  */
 export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
   return chromium.launch({
@@ -13,7 +13,7 @@ export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
   });
 }
 
-/** Starts a Chromium for other processes, which connect to its WebSocket. */
+/** Starts a Chromium that other processes can use through its WebSocket. */
 export function serveChromium(): Promise<BrowserServer> {
   return chromium.launchServer({ ...launchOptions(), host: "127.0.0.1" });
 }

@@ -44,11 +44,10 @@ export interface OpenOptions {
    * or media of a tab.
    */
   readonly ownTab?: boolean;
-  /** Called before the page is loaded, for example to set routes. */
   readonly prepare?: (page: Page) => Promise<void> | void;
 }
 
-/** @param service is by default the service of all test files, which exists only in `npm run test:page` */
+/** @param service runs for all test files by default. Only `npm run test:page` starts this default service. */
 export function usePage(service: { readonly url: string } = sharedService): UsedPage {
   let browser: Browser | undefined;
   const tabs = new Map<string, Page>();
@@ -128,7 +127,7 @@ export function useServiceInProcess(env: Readonly<Record<string, string>>): { re
 /**
  * Starts a service with real engines in a new process.
  *
- * @param env adds to the settings for a quick start
+ * @param env overrides the settings for a quick start
  */
 export function useService(env: Readonly<Record<string, string>>): { readonly url: string } {
   let server: Server | undefined;
@@ -180,7 +179,6 @@ function contextOptions({
   };
 }
 
-/** Collects script errors, policy violations, and errors and warnings in the console. */
 function noteComplaints(context: BrowserContext) {
   const complaints: string[] = [];
   const noteError = (error: WebError) => void complaints.push(error.error().stack ?? String(error.error()));
@@ -194,7 +192,7 @@ function noteComplaints(context: BrowserContext) {
   return { complaints, stop };
 }
 
-/** Chromium logs every error response. For calls of the API, the page shows the error. */
+/** Chromium logs every error response. Errors of API calls are expected here, because the page shows these errors. */
 function isRefusedCall(message: ConsoleMessage): boolean {
   return (
     message.text().startsWith("Failed to load resource") &&

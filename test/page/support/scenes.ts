@@ -7,7 +7,6 @@ export interface Scene {
   readonly address: string;
   /** True if the service must have a limit of one request per minute. */
   readonly isLimited?: boolean;
-  /** Brings the opened page into the state. */
   reach(page: Page): Promise<void>;
 }
 

@@ -2,7 +2,7 @@ import type { Page } from "playwright-core";
 
 /** A cheap telephone with Lighthouse's "slow 4G" network. */
 const slowDevice = {
-  /** Factor by which the processor is slower than this machine's processor. */
+  /** The emulated processor is this many times slower than the machine's processor. */
   cpuSlowdown: 4,
   latencyMs: 150,
   downloadBytesPerS: 1_638_400 / 8,

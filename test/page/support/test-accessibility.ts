@@ -11,7 +11,7 @@ export function testAccessibility(
   size: { readonly width: number; readonly height: number },
 ): void {
   test.each(scenes)(
-    `the page passes axe in light and dark colours and needs no sideways scrolling at ${size.width} px: $name`,
+    `the page passes the accessibility test axe at ${size.width} px in light and dark colours, and needs no sideways scrolling: $name`,
     async ({ address, reach, isLimited }) => {
       const page = await (isLimited ? limited : kibitz).open({
         address,

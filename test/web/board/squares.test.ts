@@ -15,7 +15,7 @@ test.each([
   ["End", "b2", "white", "h2"],
   ["PageUp", "b2", "white", "b8"],
   ["x", "e2", "white", undefined],
-] as const)("the key %s moves from %s, seen by %s, to %s", (key, from, orientation, to) => {
+] as const)("the key %s moves the cursor from %s, seen by %s, to %s", (key, from, orientation, to) => {
   expect(squareByKey(key, from, orientation)).toBe(to);
 });
 

@@ -45,7 +45,7 @@ describe.each(languages)("%s", (language) => {
 test.each(["", "it's", "'", "''", "a'b\"c`d$e\\f!g\nh", "'; rm -rf / #"])(
   "a shell reads a quoted word unchanged: %j",
   (text) => {
-    // In single quotes, a shell changes no character. A single quote is written as \\' outside the quotes.
+    // In single quotes, a shell changes no character. A single quote is written as \' outside the quotes.
     const parts = shellWord(text).split(/'([^']*)'|\\(')/);
     expect(parts.filter((part) => part !== undefined).join("")).toBe(text);
   },

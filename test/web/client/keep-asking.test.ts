@@ -45,7 +45,6 @@ function service(answers: readonly (readonly (string | Error)[])[]) {
   return { messages, waits, controller, calls: () => calls };
 }
 
-/** Returns the seconds until the latest wait ends. */
 const secondsOf = ({ waits }: { readonly waits: readonly Wait[] }) =>
   ((waits.at(-1)?.endsAt ?? Number.NaN) - performance.now()) / 1000;
 

@@ -92,7 +92,7 @@ test("a reviewed game keeps its original text while variations are tried, and a 
   expect(game.reviewed.value).toBeUndefined();
 });
 
-test("a review removes the variations of an earlier review, and keeps the variations of people", () => {
+test("a review removes the variations of an earlier review, and keeps the user's variations", () => {
   const game = createGameState();
   const judged = "{ (0.30 → -0.40) Inaccuracy. Nc3 was best. }";
   game.takePgn(`1. e4 e5 2. f3?! ${judged} (2. Nf3 Nc6) (2. Nc3 {my idea}) (2. Nc3 Nf6) Nc6 *`);

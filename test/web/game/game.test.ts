@@ -104,7 +104,7 @@ test("the path to an unknown node ends at the last known ancestor", () => {
   expect(pathTo(opening, "e2e4 e7e5 g1h3 g8h6").map(({ ply }) => ply)).toEqual([0, 1, 2]);
 });
 
-test("a variation counts repetitions together with the moves before the variation", () => {
+test("a variation counts repetitions of positions from before the variation", () => {
   const shuffle = ["Nf3", "Nf6", "Ng1", "Ng8"];
   const { game } = gameOf("startpos", [...shuffle, "Nf3"]);
   const { at } = play(game, nodeOf(game, "g1f3 g8f6 f3g1 f6g8"), ["Nc3", "Nc6", "Nb1", "Nb8"]);

@@ -17,7 +17,7 @@ const annotated = `[White "Morphy"]
 { Paris } 1. e4 $1 { BEST BY TEST } { [%clk 0:03:00] } ( { or } 1. d4 d5 ( 1... Nf6 $6 ) 2. c4 ) 1... e5 2. Nf3 1-0
 `;
 
-test("a PGN keeps its comments, glyphs, variations, clocks and tags when the page reads and writes it", () => {
+test("the comments, glyphs, variations, clocks and tags of a PGN stay the same after reading and writing", () => {
   const game = gameOf(annotated);
   const e4 = nodeOf(game, "e2e4");
   expect(game.start.comments).toEqual(["Paris"]);

@@ -85,7 +85,7 @@ test.each([
   expect(problemWords(thrown(problem, headers), caller)).toEqual({ title, details: [] });
 });
 
-test("the page refers a caller without a key to the owner if the service creates no keys", () => {
+test("a caller without a key is asked to contact the owner if the service creates no keys", () => {
   const asking = (nextAction: string) =>
     problemWords(thrown(create(ProblemSchema, { code: "api_key_required", nextAction })), caller)?.details[0];
   expect(asking("contact_operator")).toContain("Ask its owner for one");

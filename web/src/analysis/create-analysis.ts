@@ -176,7 +176,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     const ends = [
       effect(() => {
         questionKey.value;
-        // A pasted game can start with the position on the board. Only its moves are new.
+        // A pasted game can start with the position on the board. In this case only the moves change.
         hasMoves.value;
         const mayAsk = canAsk.value;
         isChosen ||= !isFirst;

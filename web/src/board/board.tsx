@@ -63,7 +63,7 @@ export function Board(props: BoardProps) {
   const { label, fen, orientation, arrows = [], glyph, use } = props;
   const place = useRef<HTMLDivElement>(null);
   const board = useRef<Api>(undefined);
-  // Chessground keeps its first callbacks. They read the latest props here.
+  // Chessground keeps its first callbacks, so the callbacks read the latest props here.
   const latest = useRef(props);
   latest.current = props;
   const [held, setHeld] = useState<SquareName>();

@@ -8,10 +8,10 @@ interface EvaluationBarProps {
 }
 
 export function EvaluationBar({ percent, score, orientation }: EvaluationBarProps) {
-  // Translate the bar instead of resizing it, because resizing changes the layout ten times a second.
+  // Move the bar with a transform, because a change of its size causes a new layout ten times a second.
   const black = 100 - (percent ?? 50);
   return (
-    // biome-ignore lint/a11y/useSemanticElements: <meter> cannot stand upright in all browsers, nor look like this.
+    // biome-ignore lint/a11y/useSemanticElements: Not all browsers can show a vertical <meter>.
     <div
       class="evaluation-bar"
       role="meter"

@@ -26,7 +26,7 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
     return () => removeEventListener("resize", put);
   }, [x, y]);
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: Escape closes a dialog by itself.
+    // biome-ignore lint/a11y/useKeyWithClickEvents: The browser closes a dialog at Escape.
     <dialog
       ref={place}
       // The queen is always nearest to the pawn.

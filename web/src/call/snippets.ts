@@ -83,7 +83,7 @@ function shellCommand([first = "", ...words]: readonly string[], withKey: boolea
 function typescript(call: ShownCall): string {
   const headers = [
     ...headersOf(call, (name, value) => `"${name}": "${value}",`),
-    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is one of the code shown.
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: The placeholder is part of the shown code.
     ...(call.withKey ? ['"Authorization": `Bearer ${process.env.KIBITZ_API_KEY}`,'] : []),
   ];
   const print = call.events

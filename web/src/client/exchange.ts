@@ -70,7 +70,7 @@ export function createExchanges(): {
     const fail = (error: unknown) => {
       end({ state: "failed", error, headers: exchange.headers ?? ConnectError.from(error).metadata });
     };
-    // The `catch` below does not see an aborted call or a stream that was not read to its end.
+    // An aborted call or an unfinished stream does not reach the `catch` below.
     request.signal.addEventListener("abort", () => end({ state: "aborted" }));
     async function* watched<T extends Message>(messages: AsyncIterable<T>): AsyncIterable<T> {
       try {

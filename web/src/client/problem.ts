@@ -33,7 +33,7 @@ export function problemOf(error: unknown): Problem | undefined {
   if (problem === undefined || problem.errors.length > 0) {
     return problem;
   }
-  // If the error document has no violations, they are in the `BadRequest` detail.
+  // If the error document has no violations, the violations are in the `BadRequest` detail.
   const [badRequest] = thrown.findDetails(BadRequestSchema);
   const errors = (badRequest?.fieldViolations ?? []).map(({ field, reason, description }) =>
     create(FaultSchema, {

@@ -11,7 +11,7 @@ export function announce(text: string): void {
 export function LiveRegion() {
   /** `times` is the number of announcements. */
   const [said, setSaid] = useState({ text: "", times: 0 });
-  // Listen before the effects of other components run, because they may announce a text at once.
+  // Listen before the effects of other components run, because these effects may announce a text at once.
   useLayoutEffect(() => {
     let gathered: string[] = [];
     const gather = (event: Event) => {
