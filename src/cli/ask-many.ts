@@ -90,7 +90,8 @@ export function printWait({ ms, code }: Wait, stderr: Output): void {
 }
 
 /**
- * Returns the wait before a retry. Returns undefined if the error is not about a rate, a quota or too many concurrent requests.
+ * Returns the wait before a retry for `rate_limited`, `quota_exhausted` and `concurrency_limited`. Returns undefined for all
+ * other errors.
  */
 export function waitOf({
   code,

@@ -9,7 +9,10 @@ import type { Target } from "./target.ts";
 
 interface RemoteTimes {
   readonly connectMaxMs: number;
-  /** The client reports an error after this time without a message. A queued search needs less time, even a long search. */
+  /**
+   * The longest time without a message from the service. This time exceeds the longest wait in the queue plus the longest
+   * search.
+   */
   readonly silenceMaxMs: number;
 }
 

@@ -51,7 +51,6 @@ async function timeOf(path: string): Promise<number> {
   return (await stat(`${root}/${path}`).catch(() => ({ mtimeMs: 0 }))).mtimeMs;
 }
 
-/** Finds the line with the error message in the output of Rolldown or Node. */
 function reasonOf(error: unknown): string {
   const { message, stderr = "" } = error as Error & { readonly stderr?: string };
   const lines = stripVTControlCharacters(stderr).split("\n");

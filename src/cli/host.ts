@@ -21,7 +21,6 @@ export interface Host {
 export interface Output {
   readonly fd: number;
   readonly isTTY?: boolean;
-  /** The width of the terminal in characters. Undefined if the output is not a terminal. */
   readonly columns?: number;
   /** Returns `false` if the buffer is full. In this case, `drain` is emitted when more text can be written. */
   write(text: string): unknown;

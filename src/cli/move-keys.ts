@@ -116,7 +116,7 @@ function fieldsOf(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Accepts at most 256 characters without control characters, as for the name of a new key. */
+/** Accepts a text of at most 256 characters without control characters. */
 const isText = (value: unknown): value is string =>
   typeof value === "string" && /^\P{Cc}{0,256}$/u.test(value);
 

@@ -80,10 +80,9 @@ export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;
 }
 
-/** @param where the prefix of each line */
-export function complaintsOf(error: KibitzError, where = ""): string {
+export function complaintsOf(error: KibitzError, prefix = ""): string {
   const messages = error.violations.length > 0 ? error.violations.map(complaintOf) : [error.message];
-  return messages.map((message) => `kibitz: ${withoutControls(where + message)}\n`).join("");
+  return messages.map((message) => `kibitz: ${withoutControls(prefix + message)}\n`).join("");
 }
 
 /** Adds the name of the field to a message about a plan limit. Every other message already contains the name. */

@@ -1,7 +1,7 @@
 import { withoutControls } from "../text/plain-text.ts";
 import type { Output } from "./host.ts";
 
-/** A line of a terminal that is written again and again. Other streams get nothing. */
+/** A line of the terminal that is overwritten many times. Nothing is written to a stream that is not a terminal. */
 interface StatusLine {
   show(text: string): void;
   clear(): void;
@@ -16,7 +16,6 @@ export function createStatusLine(stream: Output): StatusLine {
   };
 }
 
-/** @param title the text after the numbers */
 export function createProgress(total: number, stream: Output, title = "") {
   const { show, clear } = createStatusLine(stream);
   const startedAt = performance.now();

@@ -1,13 +1,13 @@
 import { readSearchMoves } from "../chess/search-moves.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 
-/** A position from a line of a file. The line contains a FEN, or an EPD with operations. */
+/** The content of a line with a FEN or an EPD. */
 export interface PositionLine {
   readonly fen: string;
   readonly id: string | undefined;
-  /** The operands of `bm` (best move), not validated. `dm 3` (mate in 3 moves) becomes `#3`. */
+  /** The operands of the EPD operation `bm` (best move), without validation. `dm 3` (mate in 3 moves) is stored as `#3`. */
   readonly best: readonly string[];
-  /** The operands of `am` (avoid move), not validated. */
+  /** The operands of the EPD operation `am` (avoid move), without validation. */
   readonly avoid: readonly string[];
 }
 

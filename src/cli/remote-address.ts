@@ -73,7 +73,7 @@ function baseUrlOf(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** Throws UsageError for an invalid key, without the key in the message. */
+/** Throws UsageError for an invalid key. The message never contains the key. */
 function readKey(key: string): string {
   if (!/^[!-~]+$/.test(key)) {
     throw new UsageError("the API key has characters that no key has: copy it again, without spaces");

@@ -34,7 +34,7 @@ export const reportOfBestMove: Report = (answer, columns) => {
 
 const limits = { exact: "", lower: "≥", upper: "≤" } as const;
 
-/** Like {@link textOfValue}, but writes `≥` or `≤` before a score that is only a bound. */
+/** Writes `≥` or `≤` before a score that is only a bound. */
 function pawnsOf(message: Score | undefined): string {
   if (message?.value.case === undefined) {
     return "–";
@@ -43,7 +43,7 @@ function pawnsOf(message: Score | undefined): string {
   return limits[bound] + textOfValue(value);
 }
 
-/** Writes a score in White's view: `+0.35`, `-1.20`, `#3`, `#-3`. */
+/** Examples in White's view: `+0.35`, `-1.20`, `#3` (White mates in 3 moves), `#-3` (Black mates in 3 moves). */
 export function textOfValue(value: ScoreValue): string {
   return value.kind === "mate" ? `#${value.mate}` : signedPawns(value.cp);
 }
@@ -65,7 +65,6 @@ function footer({ engine, search, warnings }: EvaluateResponse): readonly string
   return ["", ...how, ...warnings.map(({ message }) => `Note: ${message}`)];
 }
 
-/** `reason` is undefined if the user interrupted the search. */
 function endOf(reason: StopReason | undefined): string {
   if (reason === undefined) {
     return ", interrupted";

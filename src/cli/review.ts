@@ -106,7 +106,7 @@ interface Run {
 
 interface Counts {
   games: number;
-  /** Games that an earlier run had already written to the output file. */
+  /** The number of games that an earlier run had written to the output file. */
   alreadyInOutput: number;
   /** The number of games without moves, such as forfeits. */
   withoutMoves: number;
@@ -156,7 +156,6 @@ function isOfGame({ violations }: KibitzError): boolean {
 interface GamePlace {
   readonly file: string;
   readonly game: number;
-  /** The title of the game, such as `Game 3`. */
   readonly title: string;
 }
 

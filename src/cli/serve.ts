@@ -48,7 +48,7 @@ export const serveCommand: Command = {
       },
       onStarted: started.resolve,
     });
-    // Start the engine's process before importing the server's modules, which blocks the thread. `startApp` reports a failed
+    // Start the engine's process before importing the server's modules, which blocks the thread. `startApp` reports a
     // start.
     await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../wiring/app.ts");
@@ -138,7 +138,7 @@ async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable
     log.info({}, `traces are kept: ${sampler}${sampler.endsWith("ratio") ? ` of ${ratio}` : ""}`);
     return tracing;
   } catch (thrown) {
-    // Continue without traces: the exporter rejects some settings.
+    // Continue without traces if the exporter rejects the settings.
     log.warn({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "no traces");
     return undefined;
   }

@@ -18,6 +18,5 @@ export interface Target extends AsyncDisposable {
 export interface TargetOptions {
   /** If true, new answers are stored. Stored answers are used in both cases. */
   readonly stores?: boolean;
-  /** Settings that override environment variables. */
   readonly settings?: Readonly<Record<string, string>>;
 }

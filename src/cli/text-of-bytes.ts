@@ -116,7 +116,7 @@ function decodeLines(bytes: Buffer): string {
   return lines.join("");
 }
 
-/** Returns the number of bytes of an incomplete UTF-8 character at the end. */
+/** Returns the number of bytes at the end of `bytes` that are only a part of a UTF-8 character. */
 function unfinishedIn(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -20,7 +20,6 @@ interface ConversationSetting {
   readonly input: CommandInput;
   readonly lines: LineBuffer;
   readonly say: (line: string) => void;
-  /** Called with the answer to the command `uci` as soon as the engine is known. */
   readonly onGreeting: (greeting: readonly string[]) => Promise<void>;
 }
 

@@ -89,8 +89,10 @@ function versionsFrom(builds: readonly EngineBuild[]): readonly EngineVersion[] 
 }
 
 /**
- * Sorts the versions of each family newest first. The family `first` is the first group. Families with a stable version follow,
- * and then all other families. Both kinds of families are sorted by name.
+ * Groups the versions by family, newest first. The families have this order:
+ * - the family `first`,
+ * - families with a stable version, by name,
+ * - all other families, by name.
  */
 function orderFamilies(
   versions: readonly EngineVersion[],

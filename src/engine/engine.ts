@@ -30,7 +30,7 @@ export interface EngineBuild {
    */
   readonly selfTestNodes: number | undefined;
   readonly file: string;
-  /** In lower-case hexadecimal. The digest of the executable file for a native engine, or of the WebAssembly module. */
+  /** The digest of the native executable or of the WebAssembly module, in lower-case hexadecimal. */
   readonly sha256: string;
   /**
    * Throws `no_start` if the engine files have changed since discovery. Reads the content only if a size or a time has changed.
@@ -72,7 +72,10 @@ export interface SearchJob {
   readonly movetimeMs: number;
   /** The number of principal variations, at least 1. If fewer moves may be searched, there is one variation for each move. */
   readonly multipv: number;
-  /** The moves to search, in the UCI notation of the variant, without duplicates. If empty, all legal moves are searched. */
+  /**
+   * The moves to search, in UCI notation without duplicates. If empty, all legal moves are searched. In Chess960, castling is
+   * written as a move of the king to the rook, such as `e1h1`.
+   */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
 }
@@ -82,7 +85,7 @@ export interface EngineLine {
   readonly depth: number;
   readonly seldepth: number;
   readonly score: Score;
-  /** The moves in the UCI notation of the variant. */
+  /** The moves in UCI notation. In Chess960, castling is written as a move of the king to the rook, such as `e1h1`. */
   readonly moves: readonly string[];
 }
 
@@ -99,7 +102,6 @@ export interface Snapshot {
 export interface SearchCounters {
   readonly nodes: number;
   readonly nps: number;
-  /** Milliseconds since the start of the search, by the engine's clock. */
   readonly timeMs: number;
   /** The fill level of the hash table, per mille. */
   readonly hashfull: number;
@@ -160,7 +162,10 @@ interface FailureOptions extends ErrorOptions {
   readonly blamesPosition?: boolean;
 }
 
-/** Thrown when an engine fails. The failure ends the session, except if the engine was only stopped before its first line. */
+/**
+ * Thrown when an engine fails. The session has ended, with one exception: an engine that was stopped before its first line can
+ * run further searches.
+ */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
   /** Milliseconds until a retry may succeed. Undefined if unknown. */
@@ -182,7 +187,6 @@ export class EngineFailure extends Error {
 /** `cleaning`: after each search, the engine's options are reset and its hash table is cleared. */
 export type EngineState = "greeting" | "idle" | "searching" | "cleaning" | "ended";
 
-/** A running engine. An engine runs only one search at a time. */
 export interface EngineSession extends AsyncDisposable {
   readonly info: EngineInfo;
   readonly state: EngineState;
@@ -192,8 +196,8 @@ export interface EngineSession extends AsyncDisposable {
   /** Resolves when the engine has ended: with the failure, or with undefined if the session was closed. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Resolves as soon as the result is known. The engine is cleaned afterwards. If `signal` is aborted, the engine is stopped.
-   * An engine that does not stop within 400 ms is killed.
+   * Resolves as soon as the result is known. The engine is reset afterwards. If `signal` is aborted, the engine is stopped. An
+   * engine that does not stop within 400 ms is killed.
    * @throws EngineFailure if the engine fails or is killed; the reason of `signal` if the engine stops in time
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;

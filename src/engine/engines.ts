@@ -11,7 +11,6 @@ export interface Engines extends AsyncDisposable {
   /** True if engines of the build can be started. The value can change, for example when a missing file is restored. */
   available(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
-  /** Ends all running searches as if their time were over. Each caller receives the result so far. */
   cutShort(): void;
   status(): readonly EngineStatus[];
 }

@@ -70,7 +70,6 @@ export function statsOf(files: readonly string[]): string {
   }
 }
 
-/** Returns the SHA-256 of the concatenated files in lower-case hexadecimal. */
 export async function digestOf(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
   // Use one buffer for all chunks, because reading 99 MB as a stream would leave the process with more memory.

@@ -18,7 +18,6 @@ export interface EngineEvents {
   change: [EngineBuild];
   /** Emitted when an engine has started. The number is the duration of the start in seconds. */
   started: [EngineBuild, number];
-  /** Emitted when an engine failed or could not be started. */
   lost: [EngineBuild, FailureKind];
 }
 
@@ -41,16 +40,18 @@ interface EnginePoolOptions {
 /** After this number of failed starts in a row, a build is unavailable. */
 const failuresMax = 3;
 
-/** 0.1 s after the first failed start, four times longer after each further failure in a row, at most 30 s. */
+/** The pause is 0.1 s after the first failed start, four times longer after each further failure in a row, and at most 30 s. */
 const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
 
-/** Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines need less memory. */
+/**
+ * The memory that was measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines need less
+ * memory.
+ */
 const typicalBytes = { full: 490e6, lite: 130e6 } as const;
 
 interface Entry {
   readonly build: EngineBuild;
   state: EngineActivity;
-  /** Undefined until the engine has started. */
   session: EngineSession | undefined;
   readonly abort: AbortController;
 }
@@ -67,10 +68,10 @@ interface BuildState {
 export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
   /** The engine that has been idle longest comes first: an entry moves to the end when its engine becomes idle. */
   const entries = new Set<Entry>();
-  /** Each promise resolves when a started engine has ended. */
   const lives = new Set<Promise<void>>();
   const builds = new Map<EngineBuild, BuildState>();
   const changes = new EventEmitter<EngineEvents>();
+  /** The build that always has a running engine if memory allows. */
   let warm: EngineBuild | undefined;
   /** The error for callers after the pool was closed. Undefined while the pool is open. */
   let closed: KibitzError | undefined;
@@ -89,8 +90,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     [...entries].filter((one) => one.build === build && one.state === (state ?? one.state));
 
   /**
-   * Starts engines for waiting callers and for the warm build. Also starts an engine of an unavailable build, to test whether
-   * the build is available again.
+   * Starts engines for waiting callers and for the build `warm`. Also starts an engine of an unavailable build, to test whether
+   * the build works again.
    */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);
@@ -115,7 +116,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
-  /** Starts an engine, and waits until it has ended. Never rejects. */
+  /** Starts an engine, and waits until the engine has ended. Never rejects. */
   async function live(entry: Entry): Promise<void> {
     const { build } = entry;
     const { signal } = entry.abort;
@@ -235,7 +236,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
   /**
    * Closes idle engines until a new engine fits into memory. Engines that have been idle longest are closed first, and engines
-   * of the warm build last.
+   * of the build `warm` last.
    */
   function freeMemoryFor(build: EngineBuild): void {
     let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
@@ -259,7 +260,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       throw closed;
     }
     signal.throwIfAborted();
-    // Prefer the engine that has been idle longest, because its cleaning has certainly ended.
+    // Prefer the engine that has been idle longest, because its cleaning has most likely ended.
     const idle = entriesOf(build, "idle").find(({ session }) => session?.alive);
     if (idle?.session) {
       idle.state = "busy";
@@ -336,7 +337,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
 /**
  * Checks the content of WebAssembly files while the engine loads, to save time. A wrong file runs only in the sandbox, and no
- * search uses it.
+ * search uses the file.
  */
 async function startUnchanged(
   backend: EngineBackend,

@@ -31,11 +31,12 @@ const attemptsMax = 2;
 const strikesMax = 2;
 
 /**
- * Details:
- * - The second attempt has the full time of the search, so that a failure does not reduce the depth.
- * - After `overtime`, no second attempt is made, because the client has already waited for the promised time.
- * - In the second attempt, progress may begin again at a lower depth.
- * - `refuseMs` is the duration of a quarantine.
+ * The rules for the second attempt:
+ * - The search gets its full time again, so that a failure does not reduce the depth.
+ * - The progress may begin again at a lower depth.
+ * - After `overtime`, there is no second attempt, because the client has already waited for the promised time.
+ *
+ * `refuseMs` is the duration of a quarantine.
  */
 export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_000): SearchWithRetry {
   const strikes = new LRUCache<string, number>({ max: 10_000, ttl: refuseMs });

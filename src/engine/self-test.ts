@@ -29,7 +29,6 @@ export async function selfTest(
   return isReproducible ? first.snapshot.counters.nodes : undefined;
 }
 
-/** Omits the fields that depend on the clock. */
 function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
   return { bestMove, ponder, endedBy, lines: snapshot.lines, nodes: snapshot.counters.nodes };
 }

@@ -13,7 +13,6 @@ export function pointerStep(key: string | number): string {
   return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
-/** Returns the keys of a pointer, outermost first. */
 export function keysOfPointer(pointer: string): string[] {
   return pointer
     .split("/")

@@ -1,14 +1,13 @@
 export const nestingMax = 32;
 
 /**
- * The maximum number of object members in a request. Normal requests have a few dozen. Connect decodes 7000 members (64 KiB) in
- * 6 ms.
+ * The maximum number of object members in a request. Normal requests have a few dozen members. Connect decodes 7000 members (64
+ * KiB) in 6 ms.
  */
 export const membersMax = 1000;
 
 /** The size of a JSON text. These numbers predict how long the parser will need. */
 export interface JsonCount {
-  /** The deepest nesting of arrays and objects. */
   readonly levels: number;
   /** The number of commas, colons and opening brackets. */
   readonly parts: number;

@@ -9,7 +9,8 @@ import { type GamesFile, readGame, readGamesOf } from "./read-games.ts";
 /** The output file of annotated games. An interrupted run can be continued with the same file. */
 export interface AnnotatedFile extends AsyncDisposable {
   /**
-   * True if the next game in the file is `game`, which an earlier run wrote. Throws UsageError if the next game is different.
+   * Compares `game` with the next game that an earlier run wrote to the file. Returns false after the last game of the earlier
+   * run. Throws UsageError if the games differ.
    */
   has(game: Game): Promise<boolean>;
   write(pgn: string): Promise<void>;

@@ -37,7 +37,6 @@ export function drawGraph({ percents, marked, parts }: GraphInput, columns: numb
   ];
 }
 
-/** Returns the height of a column, in eighths of a row. */
 function heightOf(percents: readonly number[], column: number, width: number): number {
   const first = Math.floor((column * percents.length) / width);
   const end = Math.max(first + 1, Math.floor(((column + 1) * percents.length) / width));

@@ -65,7 +65,6 @@ export function readGames(
   return readGamesOf(path === undefined ? stdin : createReadStream(path), name, signal);
 }
 
-/** @param name the file name for error messages */
 export function readGamesOf(
   stream: Readable,
   name: string,

@@ -155,7 +155,7 @@ function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
     .toSorted((one, other) => one.ply - other.ply);
 }
 
-/** Draws the board before each of the worst moves. The side to move is at the bottom. */
+/** Draws the position before each of the worst moves, with the side to move at the bottom. */
 function reportOfMoves(judged: readonly JudgedMove[], worst: readonly JudgedMove[]): readonly string[] {
   if (judged.length === 0) {
     return ["No inaccuracies, no mistakes, no blunders."];

@@ -27,7 +27,6 @@ const check = (engineName: string): EngineOption => ({
   default: false,
 });
 
-/** `overheadMs` is the default value of the UCI option `Move Overhead`. */
 export function createOptions(
   ofEngine: readonly EngineOption[],
   multipvMax: number,

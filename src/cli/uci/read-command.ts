@@ -86,7 +86,7 @@ function misplacedIn(fen: readonly string[]): string | undefined {
   return `the word moves is missing before ${echo(first)}; write: position ${echo(position.join(" "))} moves ${written}`;
 }
 
-/** The second part is undefined if the keyword is missing. */
+/** If the keyword is missing, the second part is undefined. */
 function splitAt(
   keyword: string,
   words: readonly string[],

@@ -10,7 +10,7 @@ import type { Task } from "./task-of-go.ts";
 export interface RunningSearch {
   /** Ends the search and reports the best move. If no move is known yet, first waits briefly for a move. */
   stop(): void;
-  /** Ends the search: reports the best move before this function returns. */
+  /** Ends the search, and reports the best move before this function returns. */
   stopAtOnce(): void;
   /** Call this when the opponent has played the expected move. Starts the clock. */
   ponderhit(): void;
@@ -42,7 +42,7 @@ const firstMoveMs = 120;
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
-/** Limits the retries of a search that neither a clock nor a command will end. Most windows of rate limits last a minute. */
+/** The largest number of attempts of a search without a clock. A search that waits for a command has no such limit. */
 const triesMax = 6;
 const patienceMaxMs = 60_000;
 
@@ -145,7 +145,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** Returns the wait before a retry, or undefined if a retry is useless. Connection errors can always be retried. */
+  /** Returns the wait before a retry. Returns undefined if a retry is useless, or after too many attempts. */
   function waitOf(error: unknown, failures: number): number | undefined {
     const { retryable = true, retryAfterMs = 0 } = error instanceof KibitzError ? error : {};
     const waitMs = Math.max(retryAfterMs, Math.min(firstRetryMs * 2 ** (failures - 1), retryMaxMs));
@@ -213,7 +213,6 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   };
 }
 
-/** Returns the depth in plies, or 0 if the game is over. */
 function depthOf({ search }: EvaluateResponse): number {
   return search?.depth ?? 0;
 }

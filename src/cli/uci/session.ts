@@ -32,7 +32,6 @@ export interface SessionSetting {
    * @throws KibitzError if the service rejects the search; another Error if the service cannot be reached
    */
   readonly watch: (request: SearchRequest, signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
-  /** Called with each line of output, without the line break. */
   readonly say: (line: string) => void;
   readonly version: string;
   readonly overheadMs: number;

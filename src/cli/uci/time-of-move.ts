@@ -30,7 +30,6 @@ const clockLeastMs = 10;
  */
 const clockMostMs = 2 ** 31 - 1;
 
-/** The number of further moves that are expected in a game. */
 const movesExpected = 30;
 
 /** The number of additional moves for which overhead is reserved. On a busy machine, one move can use all of the reserve. */

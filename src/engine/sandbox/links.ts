@@ -1,6 +1,5 @@
 import type { EngineUser } from "./engine-user.ts";
 
-/** The names of the protections, as they appear in the log. */
 export const guards = [
   "user",
   "keys",

@@ -44,8 +44,8 @@ export const noSandbox: Sandbox = {
 };
 
 /**
- * The memory limit of an engine without its hash table, and the addition for each thread. The limit is three times the usual
- * need.
+ * The memory limit of an engine in MiB: `baseMb` plus the hash table plus `threadMb` for each thread. The limit is three times
+ * the usual need.
  */
 const baseMb = 1536;
 const threadMb = 64;

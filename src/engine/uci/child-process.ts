@@ -7,7 +7,6 @@ import type { ProcessEnd, UciTransport } from "./transport.ts";
 export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
-  /** The user who runs the program. Undefined means the user of this process. */
   readonly runAs?: UserIds | undefined;
 }
 

@@ -55,7 +55,6 @@ export function startSearch(
   const startedAt = performance.now();
   /** The reason to stop the engine although the caller still waits for the result. Undefined while the search may continue. */
   let stopReason: "limit" | "cut short" | undefined;
-  /** The deadline for `bestmove` after `stop`. Undefined until `stop` was sent. */
   let stopping: Deadline | undefined;
   const silence = watchSilence(transport, times, (silentMs) =>
     kill(new EngineFailure("unresponsive", `no sign of life for ${silentMs} ms while searching`)),

@@ -53,7 +53,7 @@ class UciSession implements EngineSession {
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
-  /** The options that searches change and the cleaning resets. */
+  /** Searches change these options. The cleaning after a search resets them. */
   #options: OptionState = createOptionState([]);
 
   constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes) {
@@ -82,7 +82,7 @@ class UciSession implements EngineSession {
     return this.#transport.memoryBytes();
   }
 
-  /** Reads the engine's name and options, and applies the operator's settings. Call this once. */
+  /** Call this once. */
   async greet(): Promise<void> {
     const { startMs } = this.#times;
     const deadline = createDeadline(startMs, () => {
@@ -203,7 +203,9 @@ class UciSession implements EngineSession {
     }
   }
 
-  /** Kills the engine once, and rejects the greeting or the search. `cause` is undefined if the session was closed. */
+  /**
+   * The first call kills the engine, and rejects the greeting or the search. `cause` is undefined if the session was closed.
+   */
   async #end(cause: EngineFailure | undefined | Promise<EngineFailure>): Promise<void> {
     const state = this.#state;
     if (state.kind !== "ended") {
@@ -228,7 +230,6 @@ class UciSession implements EngineSession {
   }
 }
 
-/** The longest wait for the end of the process after the end of its pipe. */
 const exitDelayMs = 200;
 
 /** Waits briefly, because the system reports the end of a process after the end of its pipe. */

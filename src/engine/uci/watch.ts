@@ -30,7 +30,6 @@ export function watchSilence(
   onUnresponsive: (silentMs: number) => void,
 ): SilenceWatch {
   let heardAt = performance.now();
-  /** The deadline for the answer to `isready`. Undefined if no answer is pending. */
   let probe: Deadline | undefined;
   const listen = setInterval(() => {
     if (probe === undefined && performance.now() - heardAt >= silenceMs) {
@@ -61,8 +60,8 @@ export interface WatchTimes {
   /** The time between the time limit of a search and `stop`. */
   readonly lateMs: number;
   /**
-   * The time limit for `bestmove` after `stop`, and the additional time for a first line after the time limit. Clients are
-   * promised an answer or an error within 1500 ms after the time limit. `lateMs` and twice `stopMs` use 1000 ms of these.
+   * The time limit for `bestmove` after `stop`, and the additional time for a first line after the time limit of a search.
+   * Clients are promised an answer or an error within 1500 ms after the time limit. `lateMs` plus twice `stopMs` is 1000 ms.
    */
   readonly stopMs: number;
 }

@@ -9,8 +9,8 @@ import { type WasmBuild, wasmBuilds } from "./builds.ts";
 const require = createRequire(import.meta.url);
 
 /**
- * With 2047 MiB, Stockfish 19 in WebAssembly never becomes ready. 4096 MiB overflows to 0 in 32 bits, which changes the
- * answers.
+ * With a hash table of 2047 MiB, Stockfish 19 in WebAssembly never becomes ready. With 4096 MiB, the size overflows to 0 in 32
+ * bits, which changes the answers.
  */
 const hashMaxMb = 1024;
 
