@@ -110,7 +110,7 @@ export async function createAccess(options: AccessOptions) {
     addressOf: clientAddress,
     isKeyRequired: mode === "keys",
     plans,
-    /** Undefined if only the operator creates keys. */
+    /** Undefined if callers cannot create keys. */
     selfService:
       keysPerDay > 0
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
@@ -118,7 +118,6 @@ export async function createAccess(options: AccessOptions) {
     limits,
     longCalls: createLongCalls(),
     keys: issuer,
-    /** Returns counters since the start. `hits`: the key was in memory. `misses`: the key was read from the store. */
     lookUps: () => authenticator.counters,
     /**
      * Stores the engine time, and the last use of each key. If storing fails, the promise rejects, and the next call tries

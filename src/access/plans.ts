@@ -32,7 +32,6 @@ export interface RatePolicy {
   readonly unit: "request" | "engine_ms" | "refusal" | "call";
 }
 
-/** The error quota of all built-in plans. */
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
 /**

@@ -40,7 +40,6 @@ export interface SharedState {
 
 /** This node runs the search only if no other node has the result or runs an equal search. */
 interface SharedFlight {
-  /** The cache key of the result. */
   readonly key: string;
   /** Identifies the running search. Includes the movetime. */
   readonly flightKey: string;

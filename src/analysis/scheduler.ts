@@ -41,7 +41,7 @@ interface SchedulerStatus {
   readonly waiting: number;
   readonly admitted: number;
   readonly refused: number;
-  /** Milliseconds that a new client is expected to wait. */
+  /** The expected wait of a new client, in milliseconds. */
   readonly expectedWaitMs: number;
 }
 
@@ -84,7 +84,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     };
   }
 
-  /** Returns the milliseconds until a slot is expected to be free for the work. */
+  /** Returns the milliseconds until a slot is expected to be free, after the given earlier work. */
   function expectedWaitMs(before: WorkBefore): number {
     const now = performance.now();
     let { workMs } = before;

@@ -45,7 +45,6 @@ type MethodHandler<M extends DescMethod> =
         ? (requests: AsyncIterable<MessageShape<I>>, call: Call) => AsyncIterable<MessageInitShape<O>>
         : never;
 
-/** Creates a call without limits, for the command line. */
 export function localCall(method: DescMethod, signal?: AbortSignal): Call {
   return { method, ...fromThisProcess(signal) };
 }

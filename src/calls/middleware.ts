@@ -85,7 +85,6 @@ function codeOf(error: unknown, { signal }: Call): string {
   return hasLeft ? "canceled" : errorFromUnknown(error).code;
 }
 
-/** Adds a corrected request to an error, if a correction exists. */
 export function withSuggestions(preflight: PreflightMessage): Middleware {
   return (handler, method) => {
     const suggest = createSuggest(method, preflight);

@@ -27,7 +27,6 @@ export interface PlayedPosition
   readonly played: readonly MoveName[];
   readonly legal: readonly MoveName[];
   readonly check: boolean;
-  /** Warnings about the position, and about corrections of the FEN. */
   readonly warnings: readonly string[];
 }
 

@@ -5,7 +5,6 @@ import { normalFen, repetitionKey } from "./moves.ts";
 export interface History {
   /** The FEN after the last capture or pawn move, or at the start of the game. In normal form. */
   readonly root: string;
-  /** The moves after `root`, in UCI. */
   readonly moves: readonly string[];
   /** How often the current position has occurred since `root`. At least 1, because the current occurrence is included. */
   readonly occurrences: number;

@@ -117,7 +117,6 @@ function moveFromSan(chess: Chess, text: string): LegalMove | undefined {
 
 interface Meaning {
   readonly move: LegalMove;
-  /** A spelling that {@link moveFromText} accepts. */
   readonly spelling: string;
 }
 

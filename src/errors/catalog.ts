@@ -23,7 +23,6 @@ type RpcCode =
   | "unavailable"
   | "unauthenticated";
 
-/** The values that most errors with the same HTTP status have in common. */
 interface Consequences {
   readonly rpc: RpcCode;
   readonly nextAction: NextAction;

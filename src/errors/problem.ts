@@ -23,7 +23,6 @@ interface ProblemViolation extends Pick<Violation, "pointer" | "code" | "message
   readonly allowed: Violation["allowed"] | null;
   /** The number of the wrong or missing half-move. Null if the violation is not in a game. */
   readonly ply: number | null;
-  /** The text at the violation. Null if the violation is not in a game or FEN. */
   readonly token: string | null;
   readonly offset: number | null;
   readonly line: number | null;

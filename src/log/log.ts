@@ -54,7 +54,6 @@ const fieldTypes = {
   settings: "record",
   url: "string",
   startMs: "number",
-  /** The default engine is first. */
   engines: "strings",
   slots: "number",
   access: "string",

@@ -228,7 +228,7 @@ export interface RequestOutcome {
   code: string | undefined;
   /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
   limit: string | undefined;
-  /** True if other code writes the log line, or if no log line must be written. */
+  /** True if the log line is written elsewhere, or if the request must not be logged. */
   hasLine: boolean;
   /**
    * Bytes of the body that have been read. Compressed bodies count after decompression if they are decompressed before

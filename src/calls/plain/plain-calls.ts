@@ -20,7 +20,6 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
     codecs.set(method, codec);
     return codec;
   };
-  /** @param context the values that all these calls have in common */
   return (context: Omit<Call, "method">) => ({
     async once(method: DescMethod, request: Plain): Promise<unknown> {
       const { read, write } = codecOf(method);
