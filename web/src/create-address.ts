@@ -14,7 +14,7 @@ interface AddressedParts {
 
 export type Address = ReturnType<typeof createAddress>;
 
-/** Data of an entry in the browser's history. It survives a reload of the page. */
+/** Data of an entry in the browser's history. The data survives a reload of the page. */
 interface EntryState {
   readonly entry: number;
   readonly fen: string;

@@ -2,7 +2,7 @@ import { readWord } from "../../src/game/read-word.ts";
 import { plainFen } from "./game/plain-fen.ts";
 
 export type PastedText =
-  /** `text` is the first of `count` FENs, and may be invalid. */
+  /** `text` is the first FEN of `count` FENs. The FEN may be invalid. */
   | { readonly kind: "fen"; readonly text: string; readonly count: number }
   /** The text may contain several games and may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }

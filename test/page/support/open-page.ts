@@ -119,7 +119,7 @@ const sharedService = {
   },
 };
 
-/** Starts a service in this process. Its simulated engines reach depth 19 at once. Deeper searches run until they are stopped. */
+/** Starts a service in this process. Its simulated engines reach depth 19 at once. Deeper searches run until a stop. */
 export function useServiceInProcess(env: Readonly<Record<string, string>>): { readonly url: string } {
   return useApp({ KIBITZ_PAGE: "on", ...env }, { engines: createEnginesInProcess() });
 }

@@ -62,7 +62,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   /** Times of the latest requests on the clock of `performance.now()`. */
   let calls: readonly number[] = [];
   let running: AbortController | undefined;
-  /** The wait that the service requested. It applies to every position. */
+  /** The wait that the service requested. The wait applies to every position. */
   let limit: Wait | undefined;
 
   /** Shows the stored evaluation of the position on the board. Returns false if no evaluation is stored. */

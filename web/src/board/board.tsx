@@ -46,7 +46,7 @@ export type BoardUse =
 
 export interface BoardProps {
   readonly label: string;
-  /** A FEN, or only its first field. */
+  /** A FEN, or only the first field of a FEN. */
   readonly fen: string;
   readonly orientation: Orientation;
   readonly lastMove?: readonly SquareName[] | undefined;

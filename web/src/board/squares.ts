@@ -55,7 +55,7 @@ export function piecesOf(fen: string): ReadonlyMap<SquareName, Piece> {
   );
 }
 
-/** Returns the centre of a square on a board of 8 by 8 units, from the top left corner. */
+/** Returns the centre of a square, measured in squares from the top left corner of the board. */
 export function middleOf(square: SquareName, orientation: Orientation): readonly [x: number, y: number] {
   const x = square.charCodeAt(0) - 97 + 0.5;
   const y = 8 - Number(square[1]) + 0.5;

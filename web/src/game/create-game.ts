@@ -69,13 +69,13 @@ export function createGameState() {
   }
 
   return {
-    /** Changed by each edit and each step. Assign an earlier moment to return to it. */
+    /** Changes at each edit and each step. Assign an earlier moment to return to that moment. */
     moment: moment as Signal<Moment>,
     game: game as ReadonlySignal<Game>,
     at: at as ReadonlySignal<GameNode>,
     /** The nodes from the start to the position on the board. */
     path: path as ReadonlySignal<readonly GameNode[]>,
-    /** The path to the board, continued along the first children. */
+    /** The path to the position on the board, and the main continuation after this position. */
     line: line as ReadonlySignal<readonly GameNode[]>,
     orientation,
     /** The last text that could not be read; undefined after the next edit. */

@@ -101,7 +101,7 @@ export interface PlayedLine {
   readonly refused: PositionViolation | undefined;
 }
 
-/** Plays moves in UCI or SAN. Repetitions of earlier positions are counted. */
+/** Plays moves in UCI or SAN. Counts repetitions of earlier positions. */
 export function playLine(
   position: Position,
   texts: readonly string[],
@@ -199,7 +199,7 @@ export function nodeOf(game: Game, id: string): GameNode {
   return pathTo(game, id).at(-1) ?? game.start;
 }
 
-/** Returns the nodes after a node, along the first children. */
+/** Returns the nodes after a node. Each node is followed by its first child. */
 export function lineAfter(node: GameNode): readonly GameNode[] {
   const line: GameNode[] = [];
   for (let [child] = node.children; child; [child] = child.children) {
@@ -212,7 +212,7 @@ export function mainlineOf({ start }: Game): readonly GameNode[] {
   return [start, ...lineAfter(start)];
 }
 
-/** Returns the result in the PGN. If there is none, returns the result of the last position by the rules. */
+/** Returns the result in the PGN. Without a result in the PGN, the last position decides. */
 export function resultOf(game: Game): Result {
   const last = mainlineOf(game).at(-1) ?? game.start;
   return game.result === "*" ? (last.position.terminal?.result ?? "*") : game.result;

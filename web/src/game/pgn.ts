@@ -114,7 +114,7 @@ function merged(first: GameNode, second: GameNode): GameNode {
   };
 }
 
-/** Writes variations, comments and glyphs. If a game from the standard start has no tags, the PGN has none. */
+/** Writes variations, comments and glyphs. A game without tags from the standard start is written without tags. */
 export function pgnOfGame(game: Game): string {
   const { start, tags } = game;
   const { fen, chess960 } = start.position;

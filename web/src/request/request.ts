@@ -20,7 +20,7 @@ export interface RequestState {
   readonly options: ReadonlySignal<readonly OptionField[] | undefined>;
   /** Fields to add to an analysis request: `{ fen, ...search.value }`. */
   readonly search: ReadonlySignal<SearchRequest>;
-  /** True if options are set but their types are not loaded yet. No request can be sent then. */
+  /** True if no request can be sent yet, because the types of the chosen options are not loaded. */
   readonly isWaiting: ReadonlySignal<boolean>;
   /** Returns the maximum of the caller's plan; undefined until the plan is loaded. */
   planMaximum(name: NumberName): number | undefined;

@@ -18,7 +18,7 @@ export const optionPrefix = "options.";
 const numberName = /^(?:depth|multipv|movetime_ms|nodes)$/;
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
 const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
-/** Long enough for 218 moves of 16 characters and a space each. No position has more legal moves. */
+/** Long enough for 218 moves of 16 characters and a space each. No position has more than 218 legal moves. */
 const textMaxCharacters = 3_706;
 
 /** Keeps only known settings. Drops numeric settings whose text is not a number. */

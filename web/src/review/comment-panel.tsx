@@ -106,7 +106,7 @@ interface LineProps {
   readonly title: string;
   readonly from: GameNode;
   readonly score?: Score | undefined;
-  /** UCI. */
+  /** Moves in UCI notation. */
   readonly moves: readonly string[];
   readonly san: readonly string[];
 }

@@ -46,7 +46,7 @@ interface Deps {
   readonly request: RequestState;
 }
 
-/** The service does not evaluate the standard start position. It assumes this score. */
+/** The service does not evaluate the standard start position, but assumes this score. */
 const standardStart = create(ScoreSchema, {
   value: { case: "cp", value: standardStartCp },
   winPercent: winPercentOfCp(standardStartCp),
