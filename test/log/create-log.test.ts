@@ -11,7 +11,7 @@ import type { Log, LogFields } from "../../src/log/log.ts";
 import { patienceMs } from "../support/patience.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** The output of a process that logs three lines and then ends in the given way. */
+/** Returns the log lines of a process that logs three lines and then runs `end`. */
 function linesOf(end: string): readonly string[] {
   const source = `
     import { createLog } from "./src/log/create-log.ts";
@@ -33,7 +33,7 @@ interface Printing {
   readonly level?: "debug" | "info";
 }
 
-/** The lines that a log writes into a file. */
+/** Returns the lines that `write` logs. */
 async function printedBy(
   write: (log: Log) => void,
   { isTTY = false, level = "info" }: Printing = {},
@@ -54,7 +54,7 @@ test.each([
   ["by an uncaught error", `throw new Error("a bug")`],
   ["a little later", "await new Promise((resolve) => setTimeout(resolve, 100))"],
 ])("all log lines are written when the process ends %s", (_, end) => {
-  // The first one may be under way in the background when the others are written at the end.
+  // The first line may be written in the background, after the others.
   const lines = linesOf(end).map((line) => JSON.parse(line));
   expect(lines.toSorted((one, other) => one.index - other.index)).toMatchObject(
     [1, 2, 3].map((index) => ({ index, msg: "line" })),
@@ -164,7 +164,7 @@ test("a JSON log line contains the level, time, fields and message", async () =>
   ]);
 });
 
-/** The text in a pipe. */
+/** Reads the text that is currently in a pipe. */
 function textIn(reader: number): string {
   const buffer = Buffer.alloc(64 * 1024);
   try {
@@ -178,7 +178,7 @@ function textIn(reader: number): string {
 test("if its reader is too slow, the log buffers 4 MB and then logs how many lines were lost", async () => {
   const path = join(folder, "pipe");
   execFileSync("mkfifo", [path]);
-  // For reading too, because opening for writing alone waits for a reader.
+  // Opened for reading and writing, because opening a pipe only for writing would wait for a reader.
   const fd = openSync(path, "r+");
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const log = await createLog("info", { fd }, new EventEmitter());

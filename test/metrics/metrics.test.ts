@@ -9,7 +9,7 @@ const call = {
   traceparent: undefined,
 } as const;
 
-/** The lines of a family, without its description. */
+/** Returns the lines of a metric, without its description. */
 async function seriesOf(metrics: ReturnType<typeof createMetrics>, family: string) {
   const lines = (await metrics.print()).split("\n");
   return lines.filter((line) => new RegExp(`^${family}(_bucket|_sum|_count)?[ {]`).test(line));

@@ -29,13 +29,13 @@ describeWith("prometheus")("the metrics as text", () => {
     meter.redisOperation({ name: "get", seconds: 0.001, failure: undefined });
     meter.engineStarted(build, 1.5);
     meter.engineLost(build, "exited");
-    // Both formats, in this order: prom-client renames counters when it prints OpenMetrics.
+    // The text format comes first, because prom-client renames counters when it prints OpenMetrics.
     expect(await print("openmetrics")).toContain("# {trace_id=");
     expect(checkOf(await print("text"))).toBe("");
   });
 });
 
-/** The complaints of promtool. Throws if promtool cannot parse the metrics. */
+/** Returns the problems that promtool reports. Throws if promtool cannot parse the metrics. */
 function checkOf(metrics: string): string {
   return execFileSync("promtool", ["check", "metrics"], { input: metrics, encoding: "utf8", stdio: "pipe" });
 }

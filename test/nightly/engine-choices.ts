@@ -1,10 +1,9 @@
-/** An engine as callers choose it. */
 export interface EngineChoice {
   readonly engine: string;
   readonly path: "wasm" | "native";
 }
 
-/** The lite and the full network as WebAssembly, and the first native engine that the server has found, if any. */
+/** Returns the two WebAssembly engines, and the first native engine if the server has one. */
 export async function engineChoicesOf(url: string): Promise<readonly EngineChoice[]> {
   const { engines } = (await (await fetch(`${url}/engines`)).json()) as {
     engines: { id: string; paths: { path: string }[] }[];

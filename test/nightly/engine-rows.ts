@@ -1,7 +1,7 @@
 import { rowsWith } from "../support/needs.ts";
 import { type EngineChoice, engineChoicesOf } from "./engine-choices.ts";
 
-/** For tables of tests: two engines by id, and the native one whatever its id. */
+/** Rows of a test table: the ids of the two WebAssembly engines, and "native" for the native engine. */
 export const engineRows = ["stockfish-19-lite", "stockfish-19", ...rowsWith(["native"], "native")] as const;
 
 export async function choiceOfRow(row: string, url: string): Promise<EngineChoice> {

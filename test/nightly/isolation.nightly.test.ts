@@ -13,11 +13,14 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import type { EngineChoice } from "./engine-choices.ts";
 import { choiceOfRow, engineRows } from "./engine-rows.ts";
 
-/** Calls of abusers on each engine, and how many ask at a time: more than slots, so that engines change hands. */
+/**
+ * The number of disturbing requests for each engine. There are more disturbing callers than slots, so engines serve different
+ * callers in turn.
+ */
 const abusingCalls = 1500;
 const abusers = 4;
 
-/** A call whose answer the depth alone defines. */
+/** A request that has only a depth limit, so its answer is always the same. */
 interface Probe {
   readonly protocol: "eval" | "bestmove" | "eval/stream" | "gRPC";
   readonly fen: string;
@@ -67,7 +70,7 @@ function createCalls(url: string, { engine, path }: EngineChoice) {
       return `${response.status} ${await response.text()}`;
     },
     evaluate: (body: object) => grpc.evaluate({ ...body, ...ofGrpc }),
-    /** Leaves the stream at depth 6. */
+    /** Disconnects from the stream at depth 6. */
     async leaveStream(body: object): Promise<void> {
       const leaving = new AbortController();
       try {
@@ -90,7 +93,7 @@ function createCalls(url: string, { engine, path }: EngineChoice) {
 
 type Calls = ReturnType<typeof createCalls>;
 
-/** The answer as text, without what no two searches have in common. */
+/** Returns the answer as text, without ids and times. */
 async function answerTo({ protocol, ...question }: Probe, { post, evaluate }: Calls): Promise<string> {
   if (protocol === "gRPC") {
     const answer = await evaluate(question);
@@ -99,14 +102,13 @@ async function answerTo({ protocol, ...question }: Probe, { post, evaluate }: Ca
     return toJsonString(EvaluateResponseSchema, answer);
   }
   const answer = await post(protocol, question);
-  // Progress may be skipped.
+  // Only the last event counts, because progress events may be skipped.
   const last = protocol === "eval/stream" ? answer.slice(answer.lastIndexOf("event: ")) : answer;
   return last
     .replace(/"id":"[0-9a-f]{8}-[0-9a-f-]{27}"/, '"id":""')
     .replaceAll(/"(nps|time_ms|queue_ms)":\d+/g, '"$1":0');
 }
 
-/** Requests that must be rejected before they reach an engine. */
 const forbidden: readonly object[] = [
   { options: { hash: 1024 } },
   { options: { uci_show_wdl: false } },
@@ -119,7 +121,9 @@ const forbidden: readonly object[] = [
   { moves: ["a1a1\nsetoption name Skill Level value 0"] },
 ];
 
-/** One call that sets something otherwise than the next caller, and ends in any way that a call may end. Throws if it ends otherwise. */
+/**
+ * Sends one disturbing request with unusual options, which may be cancelled or refused. Throws if the outcome is unexpected.
+ */
 async function abuse(calls: Calls, random: ReturnType<typeof createRandom>, asked: Probe): Promise<void> {
   const call = random.pick(["eval", "bestmove", "eval/stream"]);
   const fen = random.below(2) === 0 ? random.pick(probes).fen : random.pick(playable);
@@ -161,7 +165,7 @@ async function abuse(calls: Calls, random: ReturnType<typeof createRandom>, aske
     () => left({ fen, depth: 30, options: weak }),
     () => calls.leaveStream({ fen, depth: 30, ...many }),
     () => calls.evaluate({ fen, depth, options: { ...weak, uci_chess960: random.below(2) === 0 } }),
-    // Variants of the honest caller's current search: the same one, cancelled, and searches that differ in one thing.
+    // Variants of the search that is being compared: the same search, cancelled, and searches with one difference.
     () => left(same),
     () => answered({ ...same, options: weak }),
     () => answered({ ...same, depth: same.depth - 1 }),

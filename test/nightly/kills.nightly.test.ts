@@ -4,7 +4,10 @@ import { testWith } from "../support/needs.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const kills = 200;
-/** Maximum of the median time until another engine is ready. The median, because starts compete with searches for the cores. */
+/**
+ * The maximum of the median time in which a new engine is ready. Single starts may be slow, because they compete with searches
+ * for the cores.
+ */
 const readyMaxMs: Readonly<Record<string, number>> = { native: 500, wasm: 1500 };
 
 const dataDir = useTemporaryFolder();

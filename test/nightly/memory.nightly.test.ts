@@ -10,7 +10,7 @@ import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** The cache is full long before. */
+/** Many more searches than the cache can store. */
 const requests = 60_000;
 const callers = 4;
 const promisedBytes = 200e6;
@@ -37,7 +37,7 @@ testWith("native")(
         request(`${url}/v1/eval`, { method: "POST", agent, headers }, async (response) => {
           const answer = await text(response);
           if (response.statusCode === 503) {
-            // The machine is busy with something else. A refusal stores nothing, so this takes time and changes no memory.
+            // The machine is busy. A refusal does not change the memory of the server, so the request is sent again.
             refused++;
             await sleep(1000);
           } else if (response.statusCode === 200 && answer.includes('"cached":false')) {

@@ -13,13 +13,16 @@ import { choiceOfRow, engineRows } from "./engine-rows.ts";
 
 const searches = 400;
 const movetimesMs = [50, 100, 250, 1000] as const;
-/** One caller a slot and one slot a core: engines keep all cores busy. */
+/** One slot for each core and one caller for each slot, so engines keep all cores busy. */
 const slots = availableParallelism();
-/** Not a multiple of the number of movetimes, so that each position is searched with each movetime. */
+/** 19 positions, so that each one is searched with each of the four movetimes. */
 const positions = benchPositions(19);
 const dataDir = useTemporaryFolder();
 
-/** From the request to the last byte of its answer, less the time for which server or test waited for a core. */
+/**
+ * The time from the request to the last byte of the response, without the time in which the server or the test waited for a
+ * core.
+ */
 test.each(engineRows)(
   "99 of 100 searches with a movetime are answered within movetime + 100 ms on %s",
   async (row) => {
@@ -36,7 +39,7 @@ test.each(engineRows)(
     let asked = 0;
 
     async function ask(movetimeMs: number): Promise<number | undefined> {
-      // Never the same twice, or two would share a search: the number of the move differs.
+      // Each request has a new move number, because equal requests would share a search.
       const fen = positions[asked % positions.length]?.fen.replace(/\d+$/, String(1 + asked));
       asked++;
       const stopwatch = startStopwatch(process.pid, pid);
@@ -52,7 +55,7 @@ test.each(engineRows)(
     const byEveryCaller = (run: () => Promise<void>) => Promise.all(Array.from({ length: slots }, run));
 
     try {
-      // Every slot has its engine then, and V8 has compiled the hot functions.
+      // Warm-up: every slot starts its engine, and V8 compiles the hot functions.
       await byEveryCaller(async () => {
         for (let round = 0; round < 10; round++) {
           await ask(100);
@@ -77,7 +80,7 @@ test.each(engineRows)(
     console.log(
       `measured: movetime, ${row}: overrun median ${median} ms, p99 ${p99} ms, worst ${worst} ms of ${overrunsMs.length}`,
     );
-    // The others were ended by a mate, or by depth 30.
+    // The remaining searches ended early, by a mate or at depth 30.
     expect(overrunsMs.length).toBeGreaterThan(searches / 2);
     expect(median).toBeLessThan(25);
     expect(p99).toBeLessThan(100);

@@ -13,11 +13,11 @@ import { type Server, startServer } from "../support/start-server.ts";
 import { startStopwatch } from "../support/stopwatch.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** Ten times as much as the service can answer, for half a minute, come what may. */
+/** The load is ten times the number of requests that the service can answer, for half a minute. */
 const factor = 10;
 const overloadMs = 30_000;
 const capacityMs = 15_000;
-/** One core is left to the server and to this load: elsewhere that would be another machine's. */
+/** One core is reserved for the server and this load generator. */
 const slots = Math.max(1, availableParallelism() - 1);
 const positions = benchPositions();
 const dataDir = useTemporaryFolder();
@@ -25,7 +25,7 @@ const dataDir = useTemporaryFolder();
 interface Answer {
   readonly status: number;
   readonly retryAfterS: number | undefined;
-  /** Less the time for which server or test waited for a core. */
+  /** The duration in milliseconds, without the time in which the server or the test waited for a core. */
   readonly tookMs: number;
 }
 
@@ -67,7 +67,7 @@ async function ask(path: string, body?: string): Promise<Answer> {
 
 let asked = 0;
 
-/** Never the same twice, or two would share a search: the number of the move differs. */
+/** Each request has a new move number, because equal requests would share a search. */
 function nextBody(): string {
   const { fen = "" } = positions[asked % positions.length] ?? {};
   return JSON.stringify({ fen: fen.replace(/\d+$/, String(1 + (asked++ % 9999))), depth: 14 });
@@ -75,13 +75,13 @@ function nextBody(): string {
 
 const evaluate = (body = nextBody()) => ask("/v1/eval", body);
 
-/** Processor time of the engines, and the time for which they were ready to run, in milliseconds. */
+/** The processor time of the engines, and the same time plus the time in which they waited for a core. */
 interface Engines {
   readonly ranMs: number;
   readonly readyMs: number;
 }
 
-/** Sums all threads of all running engines. These tests replace no engine. */
+/** Sums the times of all threads of all running engines. */
 function enginesNow(): Engines {
   const threads = descendantsOf(server.pid).flatMap((engine) =>
     readdirSync(`/proc/${engine}/task`).map((thread) =>
@@ -98,7 +98,7 @@ function quantile(values: readonly number[], share: number): number {
 }
 
 test("under a load of ten times the capacity, the service answers as many requests as before, and refuses the rest quickly", async () => {
-  // The server's estimates learn from the searches that it has run.
+  // Warm-up: the server estimates waiting times from earlier searches.
   await Promise.all(Array.from({ length: 20 }, () => evaluate()));
   const beforeCapacity = enginesNow();
   let answered = 0;
@@ -133,7 +133,8 @@ test("under a load of ten times the capacity, the service answers as many reques
     const answer = await evaluate(body);
     answers.push(answer);
     goodput += answer.status === 200 && performance.now() < endsAt ? 1 : 0;
-    // In the last second, every tenth refused call retries exactly at its Retry-After: more would be a load of their own.
+    // In the last second, every tenth refused request is sent again exactly after its Retry-After. More retries would be an
+    // additional load.
     if (answer.status !== 200 && performance.now() > endsAt - 1000 && answers.length % 10 === 0) {
       returned.push(sleep((answer.retryAfterS ?? 0) * 1000).then(() => evaluate(body)));
     }
@@ -168,7 +169,8 @@ test("under a load of ten times the capacity, the service answers as many reques
   const again = await Promise.all(returned);
   expect(again.length).toBeGreaterThan(0);
   expect(again.filter(({ status }) => status !== 200)).toEqual([]);
-  // Neighbours slow both phases by chance. So two ratios instead of one: engines were hardly less busy, and did hardly less for the time that they had.
+  // Other programs on this machine slow both phases. So the test compares two ratios: answers for each millisecond of processor
+  // time, and how busy the engines were.
   expect(work).toBeGreaterThan(0.9);
   expect(busy).toBeGreaterThan(0.9);
 });

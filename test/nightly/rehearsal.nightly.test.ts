@@ -6,8 +6,9 @@ import { rehearse } from "./rehearsal/rehearse.ts";
 import { type Rig, startRig } from "./rehearsal/rig.ts";
 
 /**
- * A day of operation within minutes: a node with callers of all kinds and a real Prometheus, whose rules are those of `deploy/monitoring`
- * with shorter times. One thing after the other is broken, has to be noticed by its alert, on the dashboard and in the log, and to clear.
+ * Simulates a day of operation in minutes: a node, callers of all kinds, and a real Prometheus with shortened rules.
+ * One fault after another is caused. Each must show up as an alert, on the dashboard and in the log, and must disappear after
+ * the repair.
  */
 describeWith(
   "prometheus",

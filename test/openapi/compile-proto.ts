@@ -7,12 +7,12 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The services of a proto file `made/v1/up.proto` with this text, in a folder that is the test's own. */
+/** Compiles this text as the proto file `made/v1/up.proto` in an empty folder, and returns its services. */
 export function compileProto(folder: string, text: string): readonly DescService[] {
   const file = join(folder, "proto", "made", "v1", "up.proto");
   mkdirSync(dirname(file), { recursive: true });
   writeFileSync(file, text);
-  // A workspace cannot reach out of its folder.
+  // A workspace of buf cannot read files outside its folder.
   cpSync(join(root, "proto/kibitz"), join(folder, "proto/kibitz"), { recursive: true });
   cpSync(join(root, "third_party"), join(folder, "third_party"), { recursive: true });
   const modules = [{ path: "proto" }, { path: "third_party" }];

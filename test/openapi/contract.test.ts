@@ -13,8 +13,6 @@ import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { violationsOf } from "./described.ts";
 
-/** The document, held against what serves and answers. */
-
 type Plain = Readonly<Record<string, unknown>>;
 interface Operation {
   readonly operationId: string;
@@ -71,7 +69,7 @@ describe("the errors", () => {
 
   test("the OpenAPI document lists the possible errors of each call", () => {
     const responses = Object.values(generated.components.responses).map(({ description }) => description);
-    // Codes of unknown paths, wrong methods, RPCs and MCP: no call in the OpenAPI document can return them.
+    // Codes of unknown paths, wrong methods, RPCs and MCP, which no JSON call can return.
     const elsewhere = [
       "not_found",
       "method_not_allowed",
@@ -80,10 +78,10 @@ describe("the errors", () => {
       "origin_not_allowed",
       "host_not_allowed",
     ];
-    const told = errorCodes.filter((code) =>
+    const listed = errorCodes.filter((code) =>
       responses.some((text) => (text as string).includes(`\`${code}\``)),
     );
-    expect(told).toEqual(errorCodes.filter((code) => !elsewhere.includes(code)));
+    expect(listed).toEqual(errorCodes.filter((code) => !elsewhere.includes(code)));
   });
 });
 
@@ -92,7 +90,7 @@ describe("generators of clients", () => {
     expect(unreadable(generated)).toEqual([]);
   });
 
-  /** Places of the document at which a generator fails or makes code that does not compile, each with the reason. */
+  /** Returns the paths in the document that client generators cannot process, each with the reason. */
   function unreadable(document: Document): readonly string[] {
     const { schemas, responses } = document.components;
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
@@ -172,7 +170,7 @@ describe("the examples", () => {
     readonly value: unknown;
   }
 
-  /** All examples below a place of the document, each with the place of its media type. */
+  /** Returns all examples below a path of the document, each with the path of its media type. */
   function contentsOf(place: readonly string[], part: unknown): readonly Content[] {
     if (typeof part !== "object" || part === null) {
       return [];

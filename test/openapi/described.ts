@@ -15,7 +15,7 @@ interface Document {
   readonly components: { readonly responses: Readonly<Record<string, Response>> };
 }
 
-/** Callers must expect words that are new to them; this service says none that its own document does not know. */
+/** Removes the schema's permission for unknown strings, because this service must return only documented strings. */
 function withoutFutureWords(_: string, value: unknown): unknown {
   const { anyOf = [], ...rest } = (value ?? {}) as { readonly anyOf?: readonly object[] };
   const known = anyOf.filter((schema) => JSON.stringify(schema) !== '{"type":"string"}');
@@ -30,7 +30,7 @@ const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
 ajv.addSchema(document, "document");
 const compiled = new Map<string, ValidateFunction>();
 
-/** Returns the violations of a value against the schema at this place of the document. */
+/** Returns the errors of a value against the schema at this path of the document. */
 export function violationsOf(value: unknown, ...keys: readonly string[]): unknown {
   const steps = keys.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const ref = `document#/${steps.join("/")}`;
@@ -40,8 +40,8 @@ export function violationsOf(value: unknown, ...keys: readonly string[]): unknow
 }
 
 /**
- * Fails for an answer that the OpenAPI document does not allow: its status, type and body, and the headers that it
- * promises. What is asked at another path, or with another method, is not its business.
+ * Fails if the OpenAPI document does not allow the status, type, body or headers of a response. Ignores requests to
+ * undocumented paths or with undocumented methods.
  */
 export function expectDescribed(
   method: string,

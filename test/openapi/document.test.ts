@@ -3,7 +3,7 @@ import { documentOf } from "../../tools/openapi/document.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { compileProto } from "./compile-proto.ts";
 
-/** What the plugin makes of a proto that has all that the project's own has not, or not yet. */
+/** A proto with features that the project's own proto does not use. */
 
 const head = `syntax = "proto3";
 package made.v1;
@@ -229,11 +229,11 @@ describe("a made-up proto", () => {
 
   test("the OpenAPI generator names the events of a stream after the oneof fields of its message", () => {
     const { schema } = document().paths["/v1/things/stream"].post.responses[200].content["text/event-stream"];
-    const told = schema.oneOf.map(({ properties: { event, data } }: Document) => [
+    const events = schema.oneOf.map(({ properties: { event, data } }: Document) => [
       event.enum,
       data.contentSchema.$ref.split("/").at(-1),
     ]);
-    expect(told).toEqual([
+    expect(events).toEqual([
       [["same_thing"], "SameThing"],
       [["new_thing", "done"], "Thing"],
       [["error"], "Problem"],

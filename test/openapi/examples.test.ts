@@ -10,7 +10,7 @@ import {
 import { usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";
 
-/** The examples of the OpenAPI document are real answers; `npm run update` records them. */
+/** The examples are recorded responses. `npm run update` records them again. */
 const isLimited = (path: string) => exampleIn(path).status === 429;
 
 describe("a service as it is installed", () => {

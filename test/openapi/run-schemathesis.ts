@@ -10,9 +10,9 @@ import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
 
 /**
- * `npm run test:openapi`: schemathesis asks a real server all that its own document allows and forbids, and fails
- * on every answer that is not as the document says: once without limits, once with those of the built-in plans.
- * Needs Python 3.11 or newer with venv.
+ * Runs `npm run test:openapi`: schemathesis sends allowed and forbidden requests to a real server, and fails if a response does
+ * not match the OpenAPI document.
+ * Runs once without limits and once with the built-in plans. Needs Python 3.11 or newer with venv.
  */
 const here = fileURLToPath(new URL(".", import.meta.url));
 
@@ -23,7 +23,7 @@ function run(command: string, ...args: readonly string[]): void {
   }
 }
 
-/** Made once for each list of requirements. */
+/** Creates a Python environment once for each content of the requirements file, and returns its path. */
 function virtualEnvironment(): string {
   const requirements = join(here, "requirements.txt");
   const folder = cacheFolder("schemathesis", digestOfFiles(requirements));
@@ -40,7 +40,7 @@ const program = virtualEnvironment();
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-openapi-"));
 const metFile = join(dataDir, "met.json");
 
-/** Asks a server of its own all that the configuration says, and resolves with the exit code of schemathesis. */
+/** Starts a server, runs schemathesis against it, and resolves with the exit code. */
 async function check(
   name: string,
   configuration: string,
@@ -51,7 +51,7 @@ async function check(
   const { url, stop } = await startServer({
     ...quickestSettings,
     KIBITZ_ACCESS: "public",
-    // One worker overloads nobody: what waits long, waits for a busy machine.
+    // With one worker, requests are slow only if the machine is busy.
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
     KIBITZ_DATA_DIR: mkdtempSync(join(dataDir, "data-")),
     ...settings,
@@ -60,7 +60,7 @@ async function check(
     const config = ["--config-file", join(here, configuration)];
     const given = [...args, ...process.argv.slice(2)];
     const tests = spawn(program, [...config, "run", `${url}/openapi.json`, ...given], {
-      // It leaves folders where it runs.
+      // schemathesis creates folders in its working directory.
       cwd: dataDir,
       stdio: "inherit",
       env: {
@@ -79,14 +79,14 @@ async function check(
   }
 }
 
-/** For the tally of all tests. */
+/** Adds the result to the summary of all tests. */
 function record(name: string, passed: boolean, ms: number): void {
   const file = "test/openapi/run-schemathesis.ts";
   recordResult({ file, name, state: passed ? "passed" : "failed", ms: Math.round(ms) });
 }
 
 try {
-  // Without limits, so that what is right is answered.
+  // First without limits, so that every valid request is answered.
   const unlimited = await check(
     "a service without limits answers as its document says",
     "schemathesis.toml",
@@ -95,7 +95,7 @@ try {
       KIBITZ_KEYS_PER_DAY: "1000000",
     },
   );
-  // And with those that everybody has who sets none. Keys have plans of their own.
+  // Then with the default limits of the built-in plans.
   const limited = await check(
     "a service with the limits of the built-in plans answers as its document says",
     "limited.toml",

@@ -17,7 +17,7 @@ const waiter = {
   outcome: { answerHeaders: new Map() },
 } as unknown as Call;
 
-/** Admits a review, and records how its parts left: engine time, and whether something was answered. */
+/** Admits a review, and records the engine time of its searches and if they were answered. */
 async function admitReview() {
   const left: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
   const enter: Limits["enter"] = async (_account, _time, { requests = 1 } = {}) => ({
@@ -41,7 +41,7 @@ test.each([
   "a cancelled review that used %d ms of engine time for a later position counts as a request: %s",
   async (engineMs, counts) => {
     const { review, admit, left } = await admitReview();
-    // Its first position is known.
+    // The answer for the first position is cached.
     (await admit())[Symbol.dispose]();
     const later = await admit();
     if (engineMs > 0) {
@@ -99,7 +99,7 @@ test("a caller whose rate limit is used up gets the same waiting time in Retry-A
   await control.admitRules({ account, outcome });
   now = 999.5;
   const refusal = await control.admitRules({ account, outcome }).catch((error: KibitzError) => error);
-  // A second ends between the refusal and its answer.
+  // A full second passes between the refusal and the response.
   now = 1001;
   await countError(limits, account, outcome, refusal as KibitzError);
   expect(refusal).toMatchObject({ code: "rate_limited", retryAfterMs: 60_000 });

@@ -16,7 +16,7 @@ interface Fakes {
   refuseUsedUp?(): Promise<void>;
 }
 
-/** A batch of so many requests over an analyzer and a gate that are made up, how many places it holds and how many of its requests were validated. */
+/** Evaluates a batch with a fake analyzer and fake admission. Counts the running searches and the validated requests. */
 async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp = async () => {} }: Fakes) {
   const held = { places: 0, validated: 0 };
   const evaluateBatch = createBatchEvaluation({

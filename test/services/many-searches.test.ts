@@ -6,7 +6,7 @@ import { patienceMs } from "../support/patience.ts";
 
 const never = new AbortController().signal;
 
-/** Tasks that end when the test says so. */
+/** Creates tasks that the test ends. */
 function controlled() {
   const tasks: PromiseWithResolvers<string>[] = [];
   const signals: AbortSignal[] = [];
@@ -79,7 +79,7 @@ const busy = (retryAfterMs: number) => new KibitzError("overloaded", "busy", { r
 
 describe("an overloaded task", () => {
   test("an overloaded task is retried after the delay in its error", async () => {
-    // Node's timers count from the beginning of a turn of the event loop, which may be long ago in this one.
+    // Node's timers start at the beginning of an event loop iteration, so the test waits for a new one.
     await nextTurn();
     const startedAt = performance.now();
     const task = vi

@@ -21,8 +21,8 @@ const opened = new Set<AnswerStore<unknown>>();
 let folders = 0;
 const newFolder = () => join(root, String(folders++));
 
-/** A store that writes at once, and its reports. */
-function openIn(folder: string, told: Partial<AnswerStoreOptions<Value>> = {}) {
+/** Opens a store that writes immediately, and returns the store and its reports. */
+function openIn(folder: string, overrides: Partial<AnswerStoreOptions<Value>> = {}) {
   const said: string[] = [];
   const store = openSqliteAnswerStore(folder, {
     bytes: 1e6,
@@ -33,19 +33,19 @@ function openIn(folder: string, told: Partial<AnswerStoreOptions<Value>> = {}) {
       worked() {},
       failed: (what, why) => said.push(`${what}: ${why}`),
     },
-    ...told,
+    ...overrides,
   });
   opened.add(store);
   return { store, said };
 }
 
-/** The store of the next process: all others are closed first. */
-function openedAnew(folder: string, told: Partial<AnswerStoreOptions<Value>> = {}) {
+/** Closes all stores and opens one again, as a new process would. */
+function openedAnew(folder: string, overrides: Partial<AnswerStoreOptions<Value>> = {}) {
   for (const store of opened) {
     store[Symbol.dispose]();
   }
   opened.clear();
-  return openIn(folder, told);
+  return openIn(folder, overrides);
 }
 
 function withDatabase<T>(folder: string, work: (database: DatabaseSync) => T): T {
@@ -82,7 +82,7 @@ testCache("SQLite, before it is written", () => {
 testCache("SQLite, read from its file", () => {
   const folder = newFolder();
   const options = { bytes: 1e6, format: anything };
-  // Each value is in the file before anything is asked of it.
+  // The value is written to the file before each test.
   return {
     get(key) {
       using store = openSqliteAnswerStore(folder, options);

@@ -24,7 +24,7 @@ test("a locked file of stored answers blocks no request, and waiting answers are
       const stop = startStopwatch();
       store.set(`${round} ${turn}`, { text: "x".repeat(1000) });
       store.get("unknown");
-      // Answers are written in between, by this thread: a write that waited for the lock would hold up this timer.
+      // Answers are written by this thread, so waiting for the lock would delay this timer.
       await sleep(turnMs);
       asking.push(stop() - turnMs);
     }

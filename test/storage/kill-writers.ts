@@ -12,7 +12,7 @@ import { createRandom } from "../support/random.ts";
 
 const writer = fileURLToPath(new URL("killed-writer.ts", import.meta.url));
 
-/** Lets a writer print two keys and more, and kills it while it writes. Resolves with its lines. */
+/** Starts a writing process, and kills it while it writes. Resolves with the printed lines, which name at least two keys. */
 async function linesUntilKilled(folder: string, afterMs: number): Promise<readonly string[]> {
   const child = spawn(process.execPath, [writer, folder], { stdio: ["ignore", "pipe", "inherit"] });
   const output = createInterface(child.stdout);
@@ -26,7 +26,7 @@ async function linesUntilKilled(folder: string, afterMs: number): Promise<readon
   return lines;
 }
 
-/** Kills processes while they write into the database of a folder, one after the other, and checks what each of them leaves. */
+/** Starts and kills writing processes one after another, and checks the database after each kill. */
 export async function killWriters(folder: string, killsMax: number): Promise<void> {
   const random = createRandom(4);
   let shown = 0;
@@ -43,7 +43,7 @@ export async function killWriters(folder: string, killsMax: number): Promise<voi
     for (const key of revoked) {
       await expect(keyOf(`Bearer ${key}`)).rejects.toMatchObject({ code: "invalid_api_key" });
     }
-    // The last key may have been revoked, and not yet printed as such.
+    // The last key may be revoked although the process has not printed this.
     for (const key of keys.slice(0, -1).filter((each) => !revoked.includes(each))) {
       expect(await keyOf(`Bearer ${key}`)).toMatchObject({ plan: "free", revokedAt: undefined });
     }
@@ -52,7 +52,7 @@ export async function killWriters(folder: string, killsMax: number): Promise<voi
     const [used] = await createSqliteUsageStore(database).current(Date.now());
     const kept = (await store.list()).length;
     expect(kept).toBeGreaterThanOrEqual(shown);
-    // Between two writes there may be a key whose millisecond was not counted, one for each kill.
+    // For each kill, the engine time of one key may be missing.
     expect(used?.engineMs).toBeGreaterThanOrEqual(kept - kills - 1);
     database.close();
   }

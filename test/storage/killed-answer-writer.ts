@@ -1,7 +1,6 @@
 /**
- * Stores answers without a pause until it is killed, and prints the number of each before that is written.
- *
- *     node killed-answer-writer.ts <folder> <first number>
+ * Stores answers until the process is killed, and prints the number of each answer before writing it.
+ * Usage: node killed-answer-writer.ts <folder> <first number>
  */
 import { writeSync } from "node:fs";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -14,7 +13,7 @@ const store = openSqliteAnswerStore(process.argv[2] ?? "", {
 });
 for (let number = Number(process.argv[3]); ; number++) {
   store.set(String(number), { number, text: "x".repeat(1000) });
-  // One system call: a line is printed as a whole or not at all.
+  // A single system call prints a complete line or nothing.
   writeSync(1, `${number}\n`);
   if (number % 5 === 0) {
     await sleep(1);

@@ -1,8 +1,7 @@
 /**
- * Writes keys and engine time without a pause until it is killed. Prints each key when it is kept, and every other one with `revoked` in
- * front when it is revoked.
- *
- *     node killed-writer.ts <folder>
+ * Writes keys and engine time until the process is killed. Prints each stored key, and prints `revoked` and the key after a
+ * revocation.
+ * Usage: node killed-writer.ts <folder>
  */
 import { writeSync } from "node:fs";
 import { createKeyIssuer } from "../../src/access/key-issuer.ts";
@@ -19,7 +18,7 @@ for (let count = 0; ; count++) {
   const issued = await issuer.issue({ name: undefined, plan: "free" });
   await usage.add([{ rate: "free/day", subject: "somebody", engineMs: 1, resetsAt }], Date.now());
   if (issued.kind === "issued") {
-    // One system call: a line is printed as a whole or not at all.
+    // A single system call prints a complete line or nothing.
     writeSync(1, `${issued.key}\n`);
     if (count % 2 === 1) {
       await issuer.revoke(issued.record.id);

@@ -12,7 +12,7 @@ import { killWriters } from "./kill-writers.ts";
 const folder = useTemporaryFolder();
 const answers = useTemporaryFolder();
 
-/** More of them: `killed.nightly.test.ts`. */
+/** `killed.nightly.test.ts` runs this test with more kills. */
 const kills = 4;
 
 test("after kills of writing processes, the key database opens, and no confirmed key or revocation is lost", () =>
@@ -38,7 +38,7 @@ test("after a kill during writing, the file of stored answers is intact and lack
       bytes: 2e6,
       format: { version: 1, read: (json) => json },
     });
-    // It writes 16 at a time, each time that it has rested a while.
+    // Answers are written in groups of 16, with a pause after each group.
     const known = (number: number) => store.get(String(number)) !== undefined;
     const young = Array.from({ length: 300 }, (_, back) => next - 1 - back);
     const lost = young.filter((number) => !known(number));

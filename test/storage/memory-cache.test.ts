@@ -19,7 +19,7 @@ test("the cache in memory stays within its size limit, and evicts the least rece
   for (const key of keys) {
     cache.set(key, { text });
   }
-  // From the newest on, because a value that is looked up is forgotten later.
+  // Starts with the newest value, because reading a value protects it from eviction.
   const kept = keys.toReversed().filter((key) => cache.get(key));
   expect(kept.length * text.length).toBeLessThan(bytes / 12);
   expect(kept.length * text.length).toBeGreaterThan(bytes / 20);
@@ -36,7 +36,7 @@ test("the cache in memory keeps repeatedly used answers, even if many others are
     cache.set(key, { text: key.repeat(100) });
     const asked = popular[index % popular.length] as string;
     expect(cache.get(asked), `after ${index}`).toEqual({ text: asked.repeat(100) });
-    // And what nobody asks for a second time does not push it out.
+    // Values that are used only once do not evict the repeatedly used one.
     cache.get(key);
   }
 });

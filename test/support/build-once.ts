@@ -8,22 +8,16 @@ import { cacheFolder } from "./cache-folder.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/**
- * Files of this checkout that a build reads, except those that git ignores, and the folder that keeps the result of the build.
- */
 export interface Sources {
-  /** Paths in the checkout. */
   readonly files: readonly string[];
-  /**
-   * The folder in the cache that keeps the build. Its name has a digest of the files, so a changed file leads to a new folder.
-   */
+  /** The cache folder for the result of the build. Its name contains a digest of the files. */
   readonly folder: string;
 }
 
 /**
- * Returns the files that a build reads, and the folder in the cache that keeps its result.
+ * Returns the files that a build reads, without files that git ignores, and the cache folder for its result.
  * @param tool the name of the build
- * @param paths files and folders of the checkout that the build reads
+ * @param paths the files and folders that the build reads
  */
 export function sourcesOf(tool: string, ...paths: readonly string[]): Sources {
   const list = [
@@ -50,7 +44,7 @@ export function sourcesOf(tool: string, ...paths: readonly string[]): Sources {
   return { files, folder: cacheFolder(tool, hash.digest("hex").slice(0, 12)) };
 }
 
-/** Copies the source files into a folder, each to the path that it has in the checkout. */
+/** Copies the files into a folder, and keeps their paths. */
 export async function copySources({ files }: Sources, place: string): Promise<void> {
   for (const file of files) {
     await cp(join(root, file), join(place, file));
@@ -58,8 +52,8 @@ export async function copySources({ files }: Sources, place: string): Promise<vo
 }
 
 /**
- * Runs a build unless its folder exists. The folder is a link, set after the build has succeeded: an interrupted build leaves no
- * folder, two concurrent builds do not meet, and no file moves, because a virtual environment knows its own path.
+ * Runs a build if its folder does not exist. The folder is a link that is created after a successful build. So an interrupted
+ * build leaves no folder, and concurrent builds do not conflict.
  */
 export async function buildOnce(folder: string, build: (place: string) => Promise<unknown>): Promise<void> {
   if (existsSync(folder)) {
@@ -75,6 +69,6 @@ export async function buildOnce(folder: string, build: (place: string) => Promis
     if (!existsSync(folder)) {
       throw error;
     }
-    // Another run has built the same meanwhile.
+    // Another run has finished the same build meanwhile.
   }
 }

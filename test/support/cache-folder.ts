@@ -4,9 +4,8 @@ import { homedir } from "node:os";
 import { join } from "node:path";
 
 /**
- * Returns the folder that keeps an installed test tool between runs and checkouts:
- * `${KIBITZ_CACHE:-~/.cache/kibitz}/<tool>/<key>`.
- * @param key the version of the tool or a digest of its sources, so that each new version has a new folder
+ * Returns the cache folder of a test tool: `${KIBITZ_CACHE:-~/.cache/kibitz}/<tool>/<key>`.
+ * @param key the version of the tool, or a digest of its sources
  */
 export function cacheFolder(tool: string, key = ""): string {
   return join(process.env.KIBITZ_CACHE || join(homedir(), ".cache/kibitz"), tool, key);

@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 
-/** Returns the path of the compile cache of a Node process that is started with this cache folder, or "nowhere". */
+/** Starts Node with this cache folder, and returns the path of its compile cache, or "nowhere". */
 export function compileCacheOf(folder: string): string {
   const source = `
     import { getCompileCacheDir } from "node:module";

@@ -8,11 +8,10 @@ import { findChromium } from "./find-chromium.ts";
 import { nativeStockfish } from "./native-stockfish.ts";
 import { redisServer } from "./start-redis.ts";
 
-/** A program or package that tests use and `npm install` does not install. */
+/** A program or package that tests need, but that `npm install` does not install. */
 export interface Component {
-  /** The name of the component, in a form that can follow "no" in a message. */
+  /** The name of the component, to follow "no" in a message. */
   readonly name: string;
-  /** The Debian package of the component. */
   readonly debian?: string;
   /** How to install the component if Debian has no package for it. */
   readonly otherwise?: string;
@@ -20,8 +19,8 @@ export interface Component {
 }
 
 /**
- * All components that a test may lack on a developer's machine; CI must have them all. `.ci/run` installs the Debian packages
- * from this list, which is the only one.
+ * The components that may be missing on a developer's machine. CI must have all of them, and `.ci/run` installs their Debian
+ * packages.
  */
 export const components = {
   native: {
@@ -76,7 +75,7 @@ export const components = {
     name: "Go 1.21",
     debian: "golang-go",
     otherwise: "https://go.dev/dl",
-    // From 1.21 on, go fetches the version that go.mod asks for.
+    // Since version 1.21, go downloads the version that go.mod requires.
     isHere: () => Number(/go1\.(\d+)/.exec(printedBy("go", "version"))?.[1] ?? 0) >= 21,
   },
   jdk: {
@@ -136,12 +135,12 @@ export function asRoot(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
 }
 
-/** Returns the arguments of `unshare` that let an unprivileged user mount without becoming root. */
+/** Returns the arguments of `unshare` that let an unprivileged user mount without being root. */
 function withRights(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-current-user", "--keep-caps"];
 }
 
-/** Runs a command for which `unshare` is forbidden, so its engines get no namespaces. */
+/** A command prefix that forbids `unshare`, so engines get no namespaces. */
 export const withoutUnshare: readonly string[] = [
   ...["unshare", "--mount", ...withRights()],
   ...["sh", "-c", 'mount --bind /dev/null /usr/bin/unshare && exec "$@"', "sh"],

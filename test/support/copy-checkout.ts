@@ -5,10 +5,8 @@ import { fileURLToPath } from "node:url";
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Copies parts of this checkout into a folder, which is created. The files are not hard links, because every running server
- * checks an engine's file again when the file gets one more link.
- * @param parts paths in this checkout
- * @returns the folder
+ * Copies parts of this checkout into a new folder, and returns the folder. Does not use hard links, because a new link to an
+ * engine file makes running servers check the file again.
  */
 export function copyCheckout(folder: string, parts: readonly string[]): string {
   mkdirSync(folder);

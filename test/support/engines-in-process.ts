@@ -8,22 +8,20 @@ import { play, rateMoves } from "./fake-engine/moves.ts";
 import { stockfishOptions } from "./fake-engine/stockfish-options.ts";
 
 /**
- * Engines that speak UCI like real engines but live in this process: they start at once, need no processor, and report their
- * searches. For tests of the layers in front of the engines.
+ * Fake UCI engines in this process, for tests of other layers. They start immediately, need almost no processor time, and
+ * report their searches.
  */
 export interface EnginesInProcess extends EngineBackend {
-  /** The number of searches that have received `go` and have not sent `bestmove` yet. */
+  /** The number of running searches. */
   readonly searching: number;
-  /** The number of searches that have received `go` so far. */
+  /** The number of searches that have started so far. */
   readonly begun: number;
-  /** The limits of the newest search. */
   readonly newest: Go | undefined;
 }
 
 export interface EnginesInProcessOptions {
-  /** The depth in plies that is reached at once. A deeper search runs until its time is up or it is stopped. */
+  /** The depth in plies that a search reaches immediately. A deeper search runs until its time limit or until it is stopped. */
   readonly quickPlies?: number;
-  /** The number of nodes that a search reports for each ply. */
   readonly nodesAPly?: number;
   /** The pretended SHA-256 of the engine's file. */
   readonly sha256?: string;
@@ -37,7 +35,7 @@ export function createEnginesInProcess({
   let searching = 0;
   let begun = 0;
   let newest: Go | undefined;
-  const tell = (change: 1 | -1, go?: Go) => {
+  const report = (change: 1 | -1, go?: Go) => {
     searching += change;
     begun += change === 1 ? 1 : 0;
     newest = go ?? newest;
@@ -55,7 +53,12 @@ export function createEnginesInProcess({
     path: "wasm",
     discover: async () => builds,
     start: (build, signal) =>
-      createUciSession(build.settings, createEngine(quickPlies, nodesAPly, tell), defaultWatchTimes, signal),
+      createUciSession(
+        build.settings,
+        createEngine(quickPlies, nodesAPly, report),
+        defaultWatchTimes,
+        signal,
+      ),
     get searching() {
       return searching;
     },
@@ -70,23 +73,19 @@ export function createEnginesInProcess({
 
 const greeting = ["id name Stockfish 19 in process", "id author nobody", ...stockfishOptions, "uciok"];
 
-/**
- * Creates one UCI engine.
- * @param tell called with 1 and the limits when a search begins, and with -1 when a search ends
- */
+/** Creates one UCI engine. @param report called with 1 and the limits at the start of a search, and with -1 at its end */
 function createEngine(
   quickPlies: number,
   nodesAPly: number,
-  tell: (change: 1 | -1, go?: Go) => void,
+  report: (change: 1 | -1, go?: Go) => void,
 ): UciTransport {
   const pipeEnd = Promise.withResolvers<void>();
   const processEnd = Promise.withResolvers<ProcessEnd>();
   const options = new Map<string, string>();
   let position: readonly string[] = [];
-  /** Ends the current search. */
   let end: ((said: boolean) => void) | undefined;
   let receive: (line: string) => void = () => {};
-  // Not before the session has sent what it is sending.
+  // Answers only after the session has sent all its current commands.
   const say = (...lines: readonly string[]) =>
     queueMicrotask(() => {
       for (const line of lines) {
@@ -112,12 +111,12 @@ function createEngine(
         ),
       );
     };
-    tell(1, go);
+    report(1, go);
     const late = setTimeout(() => end?.(true), movetimeMs);
     end = (said) => {
       clearTimeout(late);
       end = undefined;
-      tell(-1);
+      report(-1);
       if (said) {
         print(Math.min(plies, quickPlies));
         say(`bestmove ${moves[0]?.uci ?? "(none)"}`);

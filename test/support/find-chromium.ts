@@ -1,7 +1,7 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Returns the path of this machine's Chromium, whichever name it is installed under, or undefined. */
+/** Returns the path of an installed Chromium, or undefined. */
 export function findChromium(): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter);
   return ["chromium", "chromium-browser", "google-chrome"]

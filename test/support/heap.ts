@@ -7,15 +7,15 @@ export async function collectedHeapBytes(): Promise<number> {
   const collect: () => void = runInNewContext("gc");
   for (let at = 0; at < 4; at++) {
     collect();
-    // Node tidies up behind collected signals in a turn of its own.
+    // Node cleans up after collected signals in a later event loop iteration.
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
   return process.memoryUsage().heapUsed;
 }
 
 /**
- * Returns the bytes that one repetition leaves in V8's old space until the next full garbage collection: the least of three
- * rounds. More than a few hundred bytes mean that ended work keeps later objects alive, so they are moved to the old space.
+ * Returns the bytes that one repetition leaves in V8's old space: the minimum of three rounds. More than a few hundred bytes
+ * mean that finished work keeps later objects alive.
  * @param repeat repeats the measured work this number of times
  */
 export async function oldBytesEach(repeat: (times: number) => Promise<void>): Promise<number> {

@@ -25,7 +25,7 @@ export function readSources(folders: readonly string[]): readonly SourceFile[] {
     .map((path) => ({ path, text: readFileSync(posix.join(root, path), "utf8") }));
 }
 
-/** Every import and re-export of a file, of types too. */
+/** Returns every import and re-export of a file, including types. */
 export function importsOf({ path, text }: SourceFile): readonly Import[] {
   const statement =
     /^(?:import|export)\s+(?:type\s+)?([^;"]*?)\s*from\s+"([^"]+)"|\bimport\s*\(?\s*()"([^"]+)"/gm;

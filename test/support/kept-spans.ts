@@ -14,9 +14,8 @@ const settings: TracingSettings = {
   exportMaxMs: undefined,
 };
 
-/** Spans that have ended, as a trace collector would receive them. */
+/** The finished spans, as a trace collector would receive them. */
 export interface KeptSpans {
-  /** All spans of the test so far. */
   readonly all: readonly ReadableSpan[];
   /** Returns the spans of one trace as soon as the span of its request has ended. */
   trace(traceId: string): Promise<SpanTree>;
@@ -63,7 +62,6 @@ const namesOf = (spans: readonly ReadableSpan[]) => spans.map(({ name }) => name
 function treeOf(span: ReadableSpan, all: readonly ReadableSpan[]): SpanTree {
   const { spanId } = span.spanContext();
   const below = all.filter(({ parentSpanContext }) => parentSpanContext?.spanId === spanId);
-  // Start times are whole milliseconds.
   const begun = below.toSorted(
     (one, other) =>
       one.startTime[0] - other.startTime[0] ||

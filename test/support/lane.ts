@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestCase } from "vitest/node";
 
-/** File name patterns of lanes that are defined by a file name's ending, in any folder. No other lane runs these files. */
+/** Files that only the timed or nightly lane runs, in every folder. */
 export const otherLanes = ["**/*.timed.test.ts", "**/*.nightly.test.ts"];
 
 /** One line of the results file that `TEST_RESULTS` names. */
@@ -9,17 +9,14 @@ export interface TestResult {
   readonly file: string;
   /** The name of the test, after the names of the groups around it, separated by " > ". */
   readonly name: string;
-  /** The result of the test. `not checked` means that a component was missing, and that the check allows this. */
+  /** `not checked` means that a component was missing and the test may be skipped. */
   readonly state: "passed" | "failed" | "skipped" | "pending" | "not checked";
   readonly ms: number;
   /** The message of the first failure, if the test passed when it ran a second time. */
   readonly failedFirst?: string;
 }
 
-/**
- * Returns the options that all lanes share. A hanging test fails at `testTimeout`. Nothing is retried, except in the lane of
- * promises about time.
- */
+/** Returns the options that all lanes share. Tests are not retried, except in the lane of promises about time. */
 export function lane() {
   return {
     retry: 0,

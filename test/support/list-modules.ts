@@ -1,9 +1,7 @@
 import { appendFileSync } from "node:fs";
 import { registerHooks } from "node:module";
 
-/**
- * Writes the path of each module that the process loads to the file LIST_MODULES, one a line. Import this file before all others.
- */
+/** Writes the paths of all loaded modules to the file that LIST_MODULES names. Import this module before all others. */
 const file = process.env.LIST_MODULES;
 if (file) {
   registerHooks({

@@ -1,5 +1,5 @@
 import { type Component, components } from "./components.ts";
 
-/** Prints the missing Debian packages that tests need, for `.ci/run`. */
+/** Prints the missing Debian packages that tests need. Used by `.ci/run`. */
 const missing = Object.values<Component>(components).filter((component) => !component.isHere());
 console.log(missing.flatMap(({ debian }) => debian ?? []).join(" "));

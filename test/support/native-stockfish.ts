@@ -20,7 +20,7 @@ export function everyNativeStockfish(): readonly string[] {
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
-    // npm puts a link to its own WebAssembly build on the path of every script.
+    // npm adds a link to a WebAssembly Stockfish to the PATH of every script.
     return !file.includes("node_modules");
   } catch {
     return false;

@@ -13,7 +13,6 @@ import { useTemporaryFolder } from "./temporary-folder.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const vitest = join(root, "node_modules/vitest/vitest.mjs");
 
-/** Runs a test command in a process of its own, and returns its exit code and output. */
 async function run(command: readonly string[], env: Readonly<Record<string, string>>) {
   const { CI: _, ...rest } = process.env;
   const [file = "", ...args] = command;
@@ -30,7 +29,7 @@ async function run(command: readonly string[], env: Readonly<Record<string, stri
   return { status: status as number | null, said: stdout + stderr };
 }
 
-/** Returns a command prefix that hides these programs in a mount namespace. */
+/** Returns a command prefix that hides these programs from the command. */
 const without = (files: readonly string[]): readonly string[] => {
   const hide = files.map((file) => `mount --bind /dev/null '${file}' && `).join("");
   return ["unshare", ...asRoot(), "--mount", "sh", "-c", `${hide}exec "$@"`, "sh"];

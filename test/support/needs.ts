@@ -2,8 +2,8 @@ import { describe, inject, test } from "vitest";
 import { lackOf, type Need } from "./components.ts";
 
 /**
- * Skips tests that need a component this machine lacks. No other test may be skipped. `require-components.ts` looks for the components,
- * reports each missing one, and fails the run in CI if one is missing or any test is skipped.
+ * Skips tests whose components are missing on this machine. Tests must not be skipped for other reasons.
+ * `require-components.ts` reports missing components, and fails the run in CI.
  */
 
 /** `describe`, skipped unless all these components are installed. */

@@ -7,12 +7,9 @@ import { startServer } from "./start-server.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface Packed {
-  /** The path of the tarball. */
   readonly path: string;
   readonly files: readonly string[];
-  /** The size of the tarball in bytes. */
   readonly packedBytes: number;
-  /** The size of the unpacked files in bytes. */
   readonly unpackedBytes: number;
 }
 
@@ -23,7 +20,7 @@ interface Started {
   readonly page: string;
 }
 
-/** Builds `dist/` in the checkout anew, and packs the npm package as it would be published. */
+/** Builds the checkout again, and packs its npm package as for publishing. */
 export function packInto(folder: string, checkout = root): Packed {
   const printed = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
     cwd: checkout,
@@ -54,7 +51,6 @@ export function readPacked(path: string): Packed {
 export function installInto(folder: string, ...packages: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), "{}");
-  // Kibitz needs no script of any package.
   execFileSync("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", ...packages], {
     cwd: folder,
     stdio: "pipe",

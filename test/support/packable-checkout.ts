@@ -12,8 +12,8 @@ export const packageParts: readonly string[] = [
 ];
 
 /**
- * Copies the parts of an installed clone that the npm package and the web page are built from, so that a build there disturbs no
- * test.
+ * Copies everything that builds of the npm package and the web page need, so that a build in the copy does not disturb other
+ * tests.
  */
 export function packableCheckout(folder: string): string {
   const checkout = copyCheckout(folder, packageParts);

@@ -9,12 +9,12 @@ import { packableCheckout, packageParts } from "./packable-checkout.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * Returns the npm package of this checkout: the tarball in `release/` if it is newer than all its sources, otherwise a tarball
- * from the cache of tools, which is packed once for each content of the sources.
+ * Returns the npm package of this checkout. Uses the tarball in `release/` if it is newer than all sources, otherwise a tarball
+ * in the cache.
  */
 export async function packedPackage(): Promise<Packed> {
   const released = tarballIn(join(root, "release"));
-  // Folders too: a deleted file shows only there.
+  // Folders are included, because a deleted file changes only the time of its folder.
   const sources = globSync(
     packageParts.flatMap((part) => [part, `${part}/**`]),
     { cwd: root },
@@ -31,7 +31,7 @@ export async function packedPackage(): Promise<Packed> {
   return readPacked(tarballIn(folder));
 }
 
-/** 0 if there is no such file. */
+/** Returns 0 if the file does not exist. */
 function timeOf(path: string): number {
   return statSync(path, { throwIfNoEntry: false })?.mtimeMs ?? 0;
 }

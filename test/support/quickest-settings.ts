@@ -1,8 +1,10 @@
 /**
- * Settings with which the service starts fastest, and the same on every machine. The lite network starts at once. No native
- * engines, because machines have different ones. No rate limits, because most tests send more requests in a minute than a plan
- * allows. No stored answers, so that every test searches. No page, because it would have to be built. No metrics, because their
- * port is the same for the whole machine.
+ * Settings for a quick start that is the same on every machine:
+ * - the lite network, which starts fastest, and no native engines, which differ between machines
+ * - no rate limits, because tests send many requests
+ * - no stored answers, so that every test searches
+ * - no web page, which would have to be built
+ * - no metrics, because all servers would use the same port
  */
 export const quickestSettings = {
   KIBITZ_PORT: "0",

@@ -6,7 +6,7 @@ export interface Random {
   pick<T>(items: readonly T[]): T;
 }
 
-/** Creates a mulberry32 generator: the same seed gives the same numbers, so a failing game can be replayed. */
+/** Creates a mulberry32 generator. The same seed gives the same numbers, so a failing test can be repeated. */
 export function createRandom(seed: number): Random {
   let state = seed;
   const next = () => {

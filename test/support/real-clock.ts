@@ -1,6 +1,5 @@
 import { afterAll, expect } from "vitest";
 
-/** State that one worker keeps between test files. */
 interface Worker {
   realClock?: ReadonlyMap<string, unknown>;
   lastFile?: string | undefined;
@@ -18,8 +17,8 @@ const names = [
 ];
 worker.realClock ??= new Map(names.map((name) => [name, Reflect.get(globalThis, name)]));
 
-// Files share a worker: a clock that one of them leaves turned would let the tests of the next wait for ever, and which
-// file is the next differs from run to run. Looked at before a file, since vitest restores spies after the last hook.
+// Test files share a worker. If a file left a fake clock behind, tests of the next file would wait forever. The check runs
+// before each file, because vitest restores spies after the last hook.
 for (const [name, real] of worker.realClock) {
   if (Reflect.get(globalThis, name) !== real) {
     Reflect.set(globalThis, name, real);

@@ -59,7 +59,6 @@ export function useConnections(
     opened.use(await openRedis({ url: redis.url, prefix, times }));
 }
 
-/** Polls until the condition holds. */
 export async function until<T>(
   look: () => T | Promise<T>,
   isSo: (seen: T) => boolean = Boolean,

@@ -3,8 +3,7 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 
 /**
- * A TCP relay between a client and a service, with which a test can simulate network faults. Disposing it stops listening and
- * closes all connections.
+ * A TCP relay between a client and a service that can simulate network failures. Disposing the relay closes all connections.
  */
 export interface Relay extends AsyncDisposable {
   readonly port: number;
@@ -14,7 +13,7 @@ export interface Relay extends AsyncDisposable {
   target: number;
   /** True if new connections are reset. */
   isRefusing: boolean;
-  /** True if the relay forwards no bytes, without either end noticing. New connections are still accepted. */
+  /** True if the relay forwards no bytes, but keeps connections open and accepts new ones. */
   isFrozen: boolean;
   /** The delay of bytes that the service sends, in milliseconds. */
   answerDelayMs: number;
@@ -54,7 +53,7 @@ export async function startRelay(target: number): Promise<Relay> {
       sockets.delete(from);
       return relay.isFrozen || to.destroy();
     });
-    // Either end may go as it likes; `close` follows.
+    // Errors need no handling, because `close` follows.
     from.on("error", () => {});
   };
   server.listen(0, "127.0.0.1");

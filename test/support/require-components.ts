@@ -3,9 +3,7 @@ import { components, lackOf, type Need } from "./components.ts";
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** The components that tests of this vitest configuration may need. */
     readonly needs: readonly Need[];
-    /** The components that are needed and missing. */
     readonly missing: readonly Need[];
   }
 }
@@ -28,7 +26,6 @@ export default function requireComponents(project: TestProject): () => void {
   };
 }
 
-/** Fails the run if any test was skipped. */
 function expectAllRun({ vitest, name }: TestProject): void {
   const leftOut = vitest.state
     .getTestModules()

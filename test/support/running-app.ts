@@ -11,31 +11,27 @@ import { patienceMs } from "./patience.ts";
 import { quickestSettings } from "./quickest-settings.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
-/** The app to which the tests of a file send requests. */
 export interface RunningApp {
-  /** The address of the app. Available only while tests run. */
+  /** The URL of the app. Available only while tests run. */
   readonly url: string;
-  /** All lines logged so far, at every level. */
   readonly logged: readonly object[];
 }
 
-/** Overrides of the app's defaults. The app never considers its thread busy by default. */
+/** Options of the app. By default, the app never counts its thread as overloaded. */
 interface UseAppOptions extends AppOptions {
   /** Replaces the engines that the settings name. */
   readonly engines?: EngineBackend;
-  /** True if the app may log errors, because the tests break something inside it. */
+  /** True if the app may log errors. */
   readonly mayFail?: boolean;
 }
 
-/**
- * The longest time in milliseconds that a test lets the app take to stop: less than the 15 s after which the app cuts open calls.
- */
+/** The longest time in which the app must stop, in milliseconds. After 15 s the app aborts open calls. */
 const stopMaxMs = 14_000;
 
 /**
- * Starts the real app in this process before the tests of a file, and stops it after them. The tests fail if the app leaves a
- * connection or an engine behind, has to cut a call, or logs an error, because no test wants an internal error.
- * @param env settings as environment variables, which override those of `quickestSettings`
+ * Starts the real app in this process for the tests of a file. The tests fail if the app leaves a connection or an engine
+ * behind, aborts a call, or logs an error.
+ * @param env settings that override `quickestSettings`
  */
 export function useApp(env: Readonly<Record<string, string>> = {}, options: UseAppOptions = {}): RunningApp {
   let before: readonly string[] = [];
@@ -50,7 +46,7 @@ export function useApp(env: Readonly<Record<string, string>> = {}, options: UseA
   return app;
 }
 
-/** Starts several apps as {@link useApp} starts one, and stops them together. */
+/** Starts several apps like {@link useApp}, and stops them together. */
 export function useNodes(
   env: Readonly<Record<string, string>>,
   ...options: readonly UseAppOptions[]
@@ -71,7 +67,6 @@ async function expectNothingLeft(before: readonly string[]): Promise<void> {
   await vi.waitFor(() => expect(openSince(before), "left open").toEqual([]), patienceMs);
 }
 
-/** Starts an app before the tests, and returns the app with a function that stops it. */
 function useStartedApp(
   env: Readonly<Record<string, string>>,
   { engines, mayFail = false, ...options }: UseAppOptions,
@@ -129,7 +124,7 @@ function startEnginesOf(
   return startEngines({ backends: [backend], defaultEngine, memoryMaxBytes, log }, signal);
 }
 
-/** Returns the resources that were opened since `before` was taken. Resources of earlier test files may close in between. */
+/** Returns the open resources that are not in `before`. */
 function openSince(before: readonly string[]): readonly string[] {
   const closed = [...before];
   return openResources().filter((name) => {

@@ -5,9 +5,7 @@ import { onTestFinished } from "vitest";
 import { quickestSettings } from "./quickest-settings.ts";
 import { type Server, type ServerOptions, startServer } from "./start-server.ts";
 
-/** A server that one test starts. */
 export interface Served extends Server {
-  /** The lines logged so far. */
   readonly logged: readonly LogLine[];
 }
 
@@ -31,7 +29,7 @@ export async function serve(
   onTestFinished(() => rmSync(dataDir, { recursive: true, force: true }));
   const settings = { ...quickestSettings, KIBITZ_DATA_DIR: dataDir, ...env };
   const server = await startServer(settings, { ...options, onLog });
-  // Before its data: the last one that is to be done is done first.
+  // Registered last, so the server stops before its data is removed.
   onTestFinished(async () => void (await server.stop("SIGKILL")));
   return { ...server, logged };
 }

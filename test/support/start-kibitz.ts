@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
-/** A `kibitz` command that runs in a process of its own, as users start it. */
+/** A running `kibitz` command. */
 export interface KibitzProcess {
   readonly pid: number;
-  /** The standard output of the process; empty if it is redirected. */
+  /** Empty if the standard output is redirected. */
   readonly stdout: Readable;
   readonly stderr: Readable;
   /** Waits until all output was read. Resolves with the exit code, or null if a signal ended the process. */
@@ -20,11 +20,11 @@ export interface KibitzProcess {
 
 export interface KibitzOptions {
   readonly cwd?: string;
-  /** Another checkout to run, by its own Node, as `npm start` does. */
+  /** The checkout to run with its own Node; this checkout by default. */
   readonly checkout?: string;
-  /** The path of the Node that runs the service, instead of the checkout's own. */
+  /** The path of another Node to use. */
   readonly node?: string;
-  /** A command that executes the service, such as `ip netns exec …`. */
+  /** A command prefix, such as `ip netns exec …`. */
   readonly through?: readonly string[];
   /** Redirects standard output: `ignore` discards it, and a number is an open file descriptor. */
   readonly stdout?: "ignore" | number;
@@ -32,13 +32,12 @@ export interface KibitzOptions {
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The longest time in milliseconds that a stop may take: the service waits 15 s for searches and 5 s for their answers. */
+/**
+ * The longest time in which the process must stop, in milliseconds: 15 s for searches, 5 s for their responses, and a reserve.
+ */
 const stopMaxMs = 22_000;
 
-/**
- * Starts `kibitz` in a process of its own.
- * @param env the whole environment of the process: nothing is inherited
- */
+/** Starts a `kibitz` process. @param env the complete environment of the process */
 export function startKibitz(
   args: readonly string[],
   env: NodeJS.ProcessEnv,
@@ -57,7 +56,7 @@ export function startKibitz(
     env,
     stdio: ["ignore", stdout, "pipe"],
   });
-  // A run that fails leaves nothing behind.
+  // The process is also killed if the test run fails.
   const kill = () => void child.kill("SIGKILL");
   process.on("exit", kill);
   child.on("exit", () => process.off("exit", kill));

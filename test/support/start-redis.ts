@@ -30,7 +30,7 @@ export async function startRedis(
   const chosen = port ?? (await freePort());
   const own = ["--bind", "127.0.0.1", "--port", String(chosen), "--dir", folder, "--save", ""];
   const child = spawn(redisServer, [...own, ...options], { stdio: ["ignore", "pipe", "inherit"] });
-  // A run that fails leaves nothing behind.
+  // Redis is also killed if the test run fails.
   const kill = () => void child.kill("SIGKILL");
   process.on("exit", kill);
   const ended = once(child, "exit").then(() => void process.off("exit", kill));

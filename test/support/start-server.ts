@@ -3,32 +3,27 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import { type KibitzOptions, type KibitzProcess, startKibitz } from "./start-kibitz.ts";
 
-/** A `kibitz serve` in a process of its own that is ready for requests. */
+/** A running `kibitz serve` that is ready for requests. */
 export interface Server extends Omit<KibitzProcess, "stdout" | "stderr"> {
   /** The URL of the server, such as `http://127.0.0.1:4711`. */
   readonly url: string;
   readonly port: number;
-  /** Lines of the server's standard error, such as warnings of Node. They are printed as well. */
+  /** The lines of standard error, such as warnings of Node. */
   readonly complaints: string[];
 }
 
 export interface ServerOptions extends KibitzOptions {
-  /** The command line arguments; `serve` by default. */
   readonly args?: readonly string[];
-  /** The port to listen on; a free port by default. */
   readonly port?: number;
-  /** Called with each line of the log. */
   readonly onLog?: (line: string) => void;
 }
 
-/** The longest time in milliseconds that a start may take on a busy machine. */
+/** The longest time for a start on a busy machine, in milliseconds. */
 const startMaxMs = 120_000;
 
 /**
- * Starts a server on a free port, and resolves when the server is ready: when its log says so, or when it answers a request if
- * the log goes elsewhere. If the server logs nothing, pass `stdout: "ignore"`.
- * @param env the whole environment of the process: nothing is inherited. Metrics are off by default, because their port is the
- * same for the whole machine.
+ * Starts a server on a free port, and resolves when the server is ready. If the server logs nothing, pass `stdout: "ignore"`.
+ * @param env the complete environment of the process. Metrics are off by default, because all servers would use the same port.
  */
 export async function startServer(
   env: NodeJS.ProcessEnv,
@@ -65,7 +60,7 @@ export async function startServer(
 async function askUntilReady(
   url: string,
   { isRunning }: KibitzProcess,
-  tell: (url: string) => void,
+  resolve: (url: string) => void,
 ): Promise<void> {
   while (isRunning()) {
     const isReady = await fetch(`${url}/readyz`).then(
@@ -73,7 +68,7 @@ async function askUntilReady(
       () => false,
     );
     if (isReady) {
-      tell(url);
+      resolve(url);
       return;
     }
     await sleep(50);

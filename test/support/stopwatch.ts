@@ -1,10 +1,9 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Starts to measure elapsed time without the time that the machine kept these processes waiting for a core, so that a busy
- * neighbour does not count and a thread that blocks on a lock or a disk does. Linux counts the wait of each thread in nanoseconds
- * (schedstat, second field). Only the first thread of each process is read. Name only processes that work one after another on
- * the way of the measured answer, because the sum of their waits is subtracted.
+ * Measures elapsed time without the time in which these processes waited for a core, so a busy machine does not change the
+ * result. Only the main thread of each process is considered (Linux schedstat, second field).
+ * The processes must work one after another, because the sum of their waits is subtracted.
  * @returns a function that returns the milliseconds since the start
  */
 export function startStopwatch(...pids: readonly number[]): () => number {
@@ -19,8 +18,8 @@ export function startStopwatch(...pids: readonly number[]): () => number {
 }
 
 /**
- * Starts to measure the time that the first thread of a process sleeps: elapsed time without the time in which the thread runs or
- * is ready to run. For promises about waiting (for an unreachable server, say), which a slow machine cannot break.
+ * Measures the time in which the main thread of a process sleeps. For promises about waiting times, which a slow machine cannot
+ * break.
  * @returns a function that returns the milliseconds since the start
  */
 export function startSleepStopwatch(pid: number = process.pid): () => number {
@@ -29,10 +28,10 @@ export function startSleepStopwatch(pid: number = process.pid): () => number {
   return () => Math.max(0, elapsedMs() - (workedMs(pid) - workedBefore));
 }
 
-/** Returns the milliseconds for which the first thread of a process has been ready to run without a core. */
+/** Returns the milliseconds in which the main thread of a process waited for a core. */
 const waitedMs = (pid: number) => schedulerTime(pid, 1);
 
-/** Returns the milliseconds for which the first thread of a process has run. */
+/** Returns the milliseconds in which the main thread of a process ran. */
 const workedMs = (pid: number) => schedulerTime(pid, 0);
 
 /** Returns a field of a thread's schedstat in milliseconds. */
@@ -48,9 +47,8 @@ export interface Times {
 }
 
 /**
- * Repeats a measurement at least 20 times; `measure` returns milliseconds.
- * @param atATime the number of concurrent measurements. More than one only if they mostly wait, because they compete for the
- * processor.
+ * Repeats a measurement at least 20 times. @param measure returns milliseconds @param atATime the number of concurrent
+ * measurements; more than one only if they mostly wait
  */
 export async function timesOf(
   tries: number,

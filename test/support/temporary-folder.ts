@@ -4,12 +4,12 @@ import { join } from "node:path";
 import { afterAll } from "vitest";
 
 /**
- * Creates a folder for the tests of a file or group, and deletes it after them. Do not call this at the top level of a shared
- * module: several test files share such a module, and the first of them would delete the folder.
+ * Creates a folder for the tests of a file or group, and deletes it afterwards. Do not call this function in a module that
+ * several test files import: the first file would delete the folder.
  */
 export function useTemporaryFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-test-"));
-  // Engines in it run as another user where the tests run as root.
+  // If the tests run as root, engines in this folder run as another user.
   chmodSync(folder, 0o755);
   afterAll(() => rmSync(folder, { recursive: true, force: true }));
   return folder;

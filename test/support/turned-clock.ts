@@ -1,8 +1,8 @@
 import { beforeAll, vi } from "vitest";
 
 /**
- * Lets the tests of a file move the clock forward by which the app in this process measures windows and times
- * (`performance.now`). Timers run as usual.
+ * Makes `performance.now` adjustable for the tests of a file: the app measures rate windows and durations with it. Timers run
+ * as usual.
  * @returns a function that moves the clock forward by milliseconds
  */
 export function useTurnedClock(): (ms: number) => void {

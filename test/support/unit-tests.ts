@@ -4,15 +4,11 @@ import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Imports that reach outside the process: engines, ports, databases, browsers. */
+/** Imports that use something outside the process: engines, ports, databases, browsers. */
 const outside =
   /^(node:)?(child_process|cluster|dgram|http|http2|https|net|sqlite|tls|worker_threads)$|^(@connectrpc\/connect-node|@grpc\/|playwright|stockfish)/;
 
-/**
- * Returns the unit tests among these files: tests that neither start a process nor open a port, and import nothing that can. The
- * imports decide, so nobody keeps a list.
- * @param files paths of tests from the root of the repository
- */
+/** Returns the unit tests among these test files: the tests that import nothing that starts a process or opens a port. */
 export function unitTests(files: readonly string[]): readonly string[] {
   return files.filter((file) => wayOutside(file) === undefined);
 }
@@ -22,7 +18,7 @@ export function allTests(): readonly string[] {
   return globSync("test/**/*.test.ts", { cwd: here });
 }
 
-/** The imports by which a file reaches the outside, from the file on; undefined if none does. */
+/** Returns the chain of imports by which a file reaches something outside the process, or undefined. */
 function wayOutside(file: string, root = here): readonly string[] | undefined {
   const seen = new Set([file]);
   const open: (readonly string[])[] = [[file]];
@@ -31,7 +27,7 @@ function wayOutside(file: string, root = here): readonly string[] | undefined {
       if (outside.test(target)) {
         return [...way, target];
       }
-      // A target that does not exist stands in a string, as in a test that writes a file.
+      // A missing target is part of a string, such as source text that a test writes.
       if (!seen.has(target) && existsSync(posix.join(root, target)) && target.endsWith(".ts")) {
         seen.add(target);
         open.push([...way, target]);
@@ -41,7 +37,7 @@ function wayOutside(file: string, root = here): readonly string[] | undefined {
   return undefined;
 }
 
-/** Types are gone before anything runs. What is imported by `import()` counts. */
+/** Type imports are ignored, because they do not exist at run time. Dynamic imports count. */
 const statement = /^(?:import|export)\s+(?!type\b)(?:[^;"]*?\sfrom\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
 
 function importsOf(file: string, root: string): readonly string[] {

@@ -10,10 +10,10 @@ const chance = new Set([
   "created_at",
 ]);
 
-/** Parses a JSON answer, and removes the fields that differ from run to run. */
+/** Parses a JSON response, and removes the fields that differ in every run. */
 export function withoutChance(json: string): unknown {
   return JSON.parse(json, function (this: Record<string, unknown>, key, value) {
-    // The id of an answer or a key differs; that of an engine or a plan does not.
+    // The ids of responses and keys differ in every run. The ids of engines and plans do not.
     const isChance = chance.has(key) && (key !== "id" || "summary" in this || "plan" in this);
     return isChance ? undefined : value;
   });

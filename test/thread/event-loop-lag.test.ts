@@ -11,7 +11,7 @@ describe("the decision about overload", () => {
     vi.useRealTimers();
   });
 
-  /** A detector whose samples the test writes, while requests arrive. */
+  /** Creates an overload detector whose samples come from the test. */
   function detector() {
     const delays = Object.assign(createHistogram(), {
       isEnabled: false,
@@ -29,7 +29,7 @@ describe("the decision about overload", () => {
     return {
       lag,
       delays,
-      /** A second with a request, in which the event loop had these delays. */
+      /** Simulates a second with one request and these delays of the event loop. */
       second(...delaysMs: readonly number[]) {
         const isLasting = lag.isLasting();
         for (const ms of delaysMs) {

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
 
-/** Runs two tasks of four steps beside a callback of every event-loop turn. Returns the order: the name of a task, or `-`. */
+/** Runs two tasks of four steps each. Returns the order of the steps by task name, with `-` for each event loop iteration. */
 async function watchWork(pieceMs: number): Promise<string> {
   const clock = { ms: 0 };
   const beginWork = createTimeSlicer(() => clock.ms);

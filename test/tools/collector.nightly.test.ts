@@ -13,7 +13,7 @@ import { serve } from "../support/served.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { goToolFile } from "./go-tools.ts";
 
-/** A span as the collector hands it on: OTLP as JSON. */
+/** A span in the OTLP JSON that the collector forwards. */
 interface CollectedSpan {
   readonly traceId: string;
   readonly spanId: string;
@@ -35,7 +35,7 @@ interface Collected {
 
 const folder = useTemporaryFolder();
 
-/** A real collector that hands on what it is sent, and who takes that. */
+/** Starts a real collector, and a server that receives what the collector forwards. */
 async function startCollector() {
   const collected: Collected[] = [];
   const taker = createServer(async (req, res) => {

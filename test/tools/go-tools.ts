@@ -6,13 +6,13 @@ import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 
-/** Tools of users that are no npm packages. A new version is installed beside the old one. */
+/** Command line tools that are written in Go. */
 const goTools = {
   grpcurl: { module: "github.com/fullstorydev/grpcurl/cmd/grpcurl", version: "v1.9.4" },
   ghz: { module: "github.com/bojand/ghz/cmd/ghz", version: "v0.121.0" },
   actionlint: { module: "github.com/rhysd/actionlint/cmd/actionlint", version: "v1.7.12" },
   helm: { module: "helm.sh/helm/v3/cmd/helm", version: "v3.18.6" },
-  // It has no program of its own: its builder makes one of what `collector.yaml` lists.
+  // The collector is built by its builder from the modules in `collector.yaml`.
   otelcol: { module: "go.opentelemetry.io/collector/cmd/builder", version: "v0.160.0" },
 } as const;
 
@@ -41,7 +41,7 @@ export function isInstalled(tool: GoTool): boolean {
 
 const isGoTool = (need: string): need is GoTool => need in goTools;
 
-/** Installs what these tests need of them and is missing, and says why it cannot. */
+/** Installs the missing tools that these tests need. */
 export default function installGoTools(project: TestProject): void {
   for (const tool of project.getProvidedContext().needs.filter(isGoTool)) {
     if (isInstalled(tool)) {
@@ -66,7 +66,6 @@ function install(tool: GoTool): SpawnSyncReturns<string> {
   if (tool !== "otelcol" || installed.status !== 0) {
     return installed;
   }
-  // The builder writes the sources, and the list of their modules with them.
   return spawnSync(`${folder}/builder`, ["--config", collectorParts], {
     cwd: folder,
     env: { ...env, GOFLAGS: "-mod=mod" },

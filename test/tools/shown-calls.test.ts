@@ -14,12 +14,10 @@ import { useApp } from "../support/running-app.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { goToolFile } from "./go-tools.ts";
 
-/** Runs the calls that the page shows, each by the tool that it is written for. */
-
 const app = useApp({ KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true" });
 const folder = useTemporaryFolder();
 
-/** All that ends a string or means something else in one of these languages. */
+/** Characters that have a special meaning in one of the languages. */
 const hostile = `it's "quoted" $HOME \${HOME} $(id) \`id\` \\ \\n \\' %s %d !! {0} é 日本 😀 \u202e\u2066 '''""" #*/ <!--`;
 const comment = hostile.replaceAll("}", "");
 const pgn = `1. e4 { ${comment} } e5 2. Nf3 *`;
@@ -63,7 +61,7 @@ describe.each(languages)("in %s", (language) => {
   });
 });
 
-/** Copies what is shown into a file or a shell, and runs it as the page says. */
+/** Runs the code that the page shows, in a file or a shell. */
 async function run(language: Language, method: DescMethod, request: Message) {
   const call = shownCall({ method, request, withKey: true }, app.url);
   if (call === undefined) {

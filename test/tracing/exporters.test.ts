@@ -6,7 +6,6 @@ import { tracingFrom } from "../../src/tracing/settings.ts";
 import { tracer } from "../../src/tracing/spans.ts";
 import { patienceMs } from "../support/patience.ts";
 
-/** The machine may be busy. */
 const patient = { timeout: patienceMs };
 
 const wanted = tracingFrom({ OTEL_TRACES_EXPORTER: "otlp", OTEL_BSP_SCHEDULE_DELAY: "1" });
@@ -52,7 +51,7 @@ describe("an exporter", () => {
     ]);
   });
 
-  // The SDK itself waits 30 s for an exporter.
+  // The SDK would wait 30 s for an exporter.
   test("a trace exporter that never answers does not delay the stop of the server", {
     timeout: 20_000,
   }, async () => {

@@ -11,14 +11,12 @@ import { caller, shapeOf, spansOf, useKeptSpans } from "../support/kept-spans.ts
 import { patienceMs } from "../support/patience.ts";
 import { useApp } from "../support/running-app.ts";
 
-/** The machine may be busy. */
 const patient = { timeout: patienceMs };
 
 const kept = useKeptSpans();
 const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "1" }, { engines: createEnginesInProcess() });
 
 const service = "chess.analysis.v1.AnalysisService";
-/** The spans of a search on an engine. */
 const searched = ["search", "queue", "engine search"] as const;
 const calls: Readonly<Record<string, readonly [name: string, status: object]>> = {
   "/v1/eval": ["POST /v1/eval", { "http.response.status_code": 200 }],

@@ -3,7 +3,7 @@ import { tracingFrom } from "../../src/tracing/settings.ts";
 
 const endpoint = { OTEL_EXPORTER_OTLP_ENDPOINT: "http://localhost:4318" };
 
-/** The settings of an environment that turns traces on. */
+/** Returns the tracing settings of this environment, and fails if tracing is disabled. */
 function settingsOf(environment: Readonly<Record<string, string>>) {
   const asked = tracingFrom({ ...endpoint, ...environment });
   return asked.kind === "on" ? asked.settings : expect.fail("there are no traces");

@@ -131,7 +131,7 @@ describe("keys that an address got by itself", () => {
     const env = { KIBITZ_DATA_DIR: join(folder, "restarted") };
     const before = await open(env);
     const [one, other] = [await get(before, "198.51.100.1"), await get(before, "198.51.100.1")];
-    // Each is used from elsewhere: what an address uses is bounded anyway.
+    // Each key is used from another address, so the limits of an address do not matter.
     for (const [index, authorization] of [one, other].entries()) {
       const account = await before.accountOf({ ...from(`203.0.113.${index}`), authorization });
       const entry = await before.limits.enter(account, { expectedMs: 1000, longestMs: 1000 });
@@ -237,7 +237,7 @@ describe("a caller", () => {
           message: "The request has an X-API-Key header: send your API key as `Authorization: Bearer kbz_…`.",
         }),
       );
-      // With a valid key, the other header says nothing that matters.
+      // With a valid key, X-API-Key is ignored.
       const authorization = await newKey(access);
       expect(await access.accountOf({ ...caller, authorization, hasXApiKey: true })).toMatchObject({
         plan: { id: "free" },

@@ -12,7 +12,7 @@ function recordingLog() {
 
 async function taken(port: number) {
   const server = createServer().listen(port, "127.0.0.1");
-  // Another process of this machine may have the port already, which is as good.
+  // The port may already be in use by another process, which has the same effect.
   await new Promise((settle) => server.once("listening", settle).once("error", settle));
   return {
     port: (server.address() as AddressInfo | null)?.port ?? port,

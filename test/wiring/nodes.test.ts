@@ -33,15 +33,15 @@ describeWith("redis")("an operator whose Redis", () => {
   ])("the log explains the consequences if Redis %s", async (_, policy, expected) => {
     const redis = await connect(undefined, { operationMaxMs: 10_000, connectMaxMs: 10_000 });
     await redis.ask("CONFIG", [], ["SET", "maxmemory-policy", policy]);
-    const told: string[] = [];
+    const logged: string[] = [];
     const log = {
-      info: (_: object, message: string) => void told.push(`info: ${message}`),
-      warn: (_: object, message: string) => void told.push(`warn: ${message}`),
+      info: (_: object, message: string) => void logged.push(`info: ${message}`),
+      warn: (_: object, message: string) => void logged.push(`warn: ${message}`),
     };
     await using _joined = joinOthers(redis, loadConfig({}), log);
-    // Redis answers in order, so the earlier calls have been answered by then.
+    // Redis answers in order, so earlier commands are already answered.
     await redis.ask("PING", []);
     await Promise.resolve();
-    expect(told).toEqual(expected);
+    expect(logged).toEqual(expected);
   });
 });

@@ -7,23 +7,22 @@ import { newFen } from "../../../bench/soak/mix.ts";
 import { descendantsOf } from "../../engine/processes.ts";
 import type { Rig } from "./rig.ts";
 
-/** Something that breaks, and by what it is noticed. */
+/** A fault, and how an operator notices it. */
 export interface Drill {
   readonly name: string;
-  /** Alerts that have to fire; where there are none, none may. */
+  /** The alerts that must fire. If the list is empty, no critical alert may fire. */
   readonly alerts: readonly string[];
-  /** A picture of the dashboard, and whether its values, of all its lines, show it. */
+  /** A panel of the dashboard, and a test of its values that is true if the panel shows the fault. */
   readonly panel: { readonly title: string; shows(values: readonly number[]): boolean };
-  /** A log line that must appear; undefined if the node cannot see the fault itself. */
+  /** A log line that must appear, or undefined if the node cannot notice the fault. */
   readonly log: RegExp | undefined;
-  /** Breaks it; the returned function repairs it. */
+  /** Causes the fault. The returned function repairs it. */
   begin(rig: Rig): Promise<() => Promise<void> | void>;
 }
 
 const some = (test: (value: number) => boolean) => (values: readonly number[]) => values.some(test);
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** Drills for a single node, one after another. */
 export const drills: readonly Drill[] = [
   {
     name: "the clock jumps",
@@ -60,7 +59,7 @@ export const drills: readonly Drill[] = [
           try {
             process.kill(pid, "SIGKILL");
           } catch {
-            // It has ended by itself, or with the one before.
+            // The process has already ended.
           }
         }
         await sleep(300);
@@ -135,7 +134,6 @@ export const drills: readonly Drill[] = [
   },
 ];
 
-/** Drills for a node that shares a Redis with others. */
 export const drillsOfMany: readonly Drill[] = [
   {
     name: "Redis is down",
@@ -149,7 +147,7 @@ export const drillsOfMany: readonly Drill[] = [
   },
 ];
 
-/** Repeats until the returned function is called. */
+/** Repeats an action until the returned function is called. */
 function meanwhile(act: () => Promise<void>): () => Promise<void> {
   let goesOn = true;
   const acting = (async () => {
@@ -163,7 +161,7 @@ function meanwhile(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Returns whether the call was answered with 2xx. */
+/** Sends a request. Returns true if the response has a 2xx status. */
 async function ask(url: string, path: string, body: object, address: string): Promise<boolean> {
   try {
     const response = await fetch(url + path, {
@@ -179,5 +177,4 @@ async function ask(url: string, path: string, body: object, address: string): Pr
 }
 
 let addresses = 0;
-/** An address that no caller had before. */
 const newAddress = () => `10.${(addresses >> 16) & 255}.${(addresses >> 8) & 255}.${addresses++ & 255}`;

@@ -1,6 +1,6 @@
 /**
- * Node imports this before the server. SIGUSR2 sets the wall clock of the process an hour ahead; the next SIGUSR2 sets it right. Timers
- * are not affected, as when an operator sets the clock of a machine.
+ * Imported by Node before the server. The signal SIGUSR2 sets the wall clock an hour ahead, and the next SIGUSR2 sets it back.
+ * Timers are not affected.
  */
 const now = Date.now;
 let aheadMs = 0;

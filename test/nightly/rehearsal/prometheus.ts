@@ -8,11 +8,10 @@ import { fileURLToPath } from "node:url";
 import { freePort } from "../../support/free-port.ts";
 import { shortenRules } from "./shorten-rules.ts";
 
-/** A real Prometheus that reads one node, and judges it by the rules of `deploy/monitoring`, made shorter. */
+/** A Prometheus process that reads the metrics of one node, with the shortened alert rules of `deploy/monitoring`. */
 export interface Prometheus extends AsyncDisposable {
-  /** The values that a query has now, one for each series. */
+  /** Returns the current values of a query, one for each time series. */
   ask(query: string): Promise<readonly number[]>;
-  /** Alerts that fire. */
   firing(): Promise<readonly FiringAlert[]>;
 }
 
@@ -23,18 +22,18 @@ interface FiringAlert {
 }
 
 export interface PrometheusOptions {
-  /** Folder for its configuration and data. */
+  /** The folder for the configuration and data of Prometheus. */
   readonly folder: string;
-  /** Port of the node's metrics. */
+  /** The metrics port of the node. */
   readonly port: number;
-  /** How much shorter every time of the rules is. */
+  /** All times in the rules are divided by this factor. */
   readonly factor: number;
 }
 
 const shipped = fileURLToPath(new URL("../../../deploy/monitoring/", import.meta.url));
 const read = (name: string) => readFileSync(join(shipped, name), "utf8");
 
-/** Scrape and evaluation interval. */
+/** The interval at which Prometheus reads metrics and evaluates rules, in milliseconds. */
 const everyMs = 500;
 const startMaxMs = 120_000;
 
@@ -60,7 +59,7 @@ export async function startPrometheus({ folder, port, factor }: PrometheusOption
   const said = text(child.stderr);
   const url = `http://127.0.0.1:${own}`;
   const until = performance.now() + startMaxMs;
-  // It looks at its first node some seconds after its start, and until then misses it.
+  // Prometheus reads the node for the first time some seconds after its start.
   while (!(await hasSeen(url))) {
     if (child.exitCode !== null || performance.now() > until) {
       kill();
@@ -93,14 +92,14 @@ export async function startPrometheus({ folder, port, factor }: PrometheusOption
   };
 }
 
-/** True if it has read the metrics of a node and no alert from an earlier gap is active. */
+/** Returns true if Prometheus has read the node's metrics and no alert is active. */
 async function hasSeen(url: string): Promise<boolean> {
   try {
     const { result } = await get<{ result: readonly object[] }>(`${url}/api/v1/query?query=up==1`);
     const { alerts } = await get<{ alerts: readonly object[] }>(`${url}/api/v1/alerts`);
     return result.length > 0 && alerts.length === 0;
   } catch {
-    // It is starting.
+    // Prometheus is still starting.
     return false;
   }
 }

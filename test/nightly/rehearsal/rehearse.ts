@@ -4,7 +4,7 @@ import type { Drill } from "./drills.ts";
 import type { Prometheus } from "./prometheus.ts";
 import type { Rig } from "./rig.ts";
 
-/** How a drill went: seconds until it was noticed everywhere, and from its mending until no alert fired any more. */
+/** The seconds until the fault was noticed everywhere, and the seconds from its repair until no alert fired. */
 export interface Rehearsed {
   readonly noticedS: number;
   readonly clearedS: number;
@@ -12,16 +12,17 @@ export interface Rehearsed {
 
 const lookEveryMs = 250;
 
-/** An alert fires and clears within its longest window and its `for`: an hour and two minutes, a hundredth of it here. Three times that. */
+/** Three times the longest time in which a shortened alert fires or clears. */
 const waitMaxMs = 120_000;
 
-/** How long nothing may fire where nobody is harmed: longer than slow clients are waited for. */
+/**
+ * The time in which no critical alert may fire if a fault harms no caller. Longer than the request timeout for slow clients.
+ */
 const calmMs = 12_000;
 
 /**
- * Breaks it, waits until each alert fires, the picture shows it and the log says it, mends it, and waits until the alerts have cleared.
- *
- * @throws Error that says what was not noticed or did not clear, or which alert has a text that cannot be shown.
+ * Causes the fault, waits until alerts, dashboard and log show it, repairs it, and waits until the alerts have cleared.
+ * @throws Error that names what was not noticed or did not clear
  */
 export async function rehearse(drill: Drill, rig: Rig): Promise<Rehearsed> {
   const { prometheus, log } = rig;
@@ -67,7 +68,7 @@ async function until(otherwise: string, isSo: () => Promise<boolean>): Promise<v
   }
 }
 
-/** Returns those of `names` whose alert fires. */
+/** Returns the names of the given alerts that fire. */
 async function namesOf(prometheus: Prometheus, names: readonly string[]): Promise<readonly string[]> {
   const firing = await prometheus.firing();
   const unreadable = firing.find(({ annotations }) => /<error|<no value>/.test(JSON.stringify(annotations)));
@@ -77,13 +78,13 @@ async function namesOf(prometheus: Prometheus, names: readonly string[]): Promis
   return names.filter((name) => firing.some((alert) => alert.name === name));
 }
 
-/** The alerts for which somebody would be woken. */
+/** Returns the critical alerts that fire. */
 async function calling(prometheus: Prometheus): Promise<readonly string[]> {
   const firing = await prometheus.firing();
   return firing.filter(({ labels }) => labels.severity === "critical").map(({ name }) => name);
 }
 
-/** @throws Error where somebody would be called */
+/** Waits some time. @throws Error if a critical alert fires */
 async function stayCalm(prometheus: Prometheus): Promise<void> {
   const end = performance.now() + calmMs;
   while (performance.now() < end) {
@@ -95,7 +96,7 @@ async function stayCalm(prometheus: Prometheus): Promise<void> {
   }
 }
 
-/** Current values of a panel's queries. */
+/** Returns the current values of a dashboard panel. */
 async function shownBy(title: string, { prometheus }: Rig): Promise<readonly number[]> {
   const panel = panels.get(title);
   if (panel === undefined) {

@@ -8,29 +8,26 @@ import { type RedisProcess, startRedis } from "../../support/start-redis.ts";
 import { type Server, startServer } from "../../support/start-server.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 
-/** A node with callers, and the Prometheus that watches it. */
+/** A node, callers that send requests, and the Prometheus that watches the node. */
 export interface Rig extends AsyncDisposable {
   readonly server: Server;
   readonly prometheus: Prometheus;
-  /** The node's data folder. */
   readonly dataDir: string;
-  /** Its only engine, which is nobody else's and may be taken away. */
+  /** The file of the node's only engine. No other node uses this copy. */
   readonly engineFile: string;
-  /** Log lines so far. */
   readonly log: readonly string[];
-  /** Undefined if the node is alone. */
   readonly redis: RedisProcess | undefined;
 }
 
-/** How much shorter the rehearsal's times are: an hour is 36 seconds, and what has to last five minutes three seconds. */
+/** All times are divided by this factor: an hour becomes 36 seconds, and five minutes become three seconds. */
 const factor = 100;
 
-/** Pause between two calls: slow enough that a busy machine keeps up. */
+/** The pause between two requests, long enough for a busy machine. */
 const callEveryMs = 400;
 
 /**
- * @param folder for all that is written
- * @param shares whether the node has a Redis, as one of several has
+ * Starts the node, its callers and Prometheus. @param folder the folder for all files @param shares true if the node uses a
+ * Redis
  */
 export async function startRig(folder: string, shares = false): Promise<Rig> {
   const stockfish = nativeStockfish();
@@ -38,7 +35,7 @@ export async function startRig(folder: string, shares = false): Promise<Rig> {
     throw new Error("no native Stockfish: apt-get install stockfish");
   }
   const [dataDir, engines] = [join(folder, "data"), join(folder, "engines")];
-  // Engines run as somebody else, who has to get there.
+  // Engines run as another user, who needs access to the folder.
   chmodSync(folder, 0o755);
   mkdirSync(engines, { mode: 0o755 });
   const engineFile = join(engines, "stockfish");
@@ -57,7 +54,7 @@ export async function startRig(folder: string, shares = false): Promise<Rig> {
       KIBITZ_NATIVE_ENGINES: engineFile,
       KIBITZ_DEFAULT_ENGINE: nativeId,
       KIBITZ_SLOTS: "2",
-      // Each caller of the mix has an address of its own.
+      // The callers send their address in X-Forwarded-For.
       KIBITZ_TRUST_PROXY: "127.0.0.1",
       KIBITZ_QUEUE_MAX_WAIT_MS: "3000",
       KIBITZ_CACHE_MB: "2",
@@ -85,7 +82,7 @@ export async function startRig(folder: string, shares = false): Promise<Rig> {
   };
 }
 
-/** Everything that callers do, all the time. Whether they are answered is what alerts and logs are to tell. */
+/** Sends requests of all kinds until the signal is aborted. Ignores errors, because alerts and logs must show them. */
 async function call(url: string, signal: AbortSignal): Promise<void> {
   const mix = mixOf(url);
   const underWay = new Set<Promise<void>>();
@@ -99,5 +96,5 @@ async function call(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** Debian's. */
+/** The native engine of Debian. */
 const nativeId = "stockfish-15.1";

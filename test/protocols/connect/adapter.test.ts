@@ -37,7 +37,7 @@ function createAdapter(router: ConnectRouter) {
   });
 }
 
-/** ListEngines answers with the protocol of the call, StreamEvaluate with the FEN. */
+/** Creates handlers: ListEngines returns the protocol of the call, StreamEvaluate the FEN. */
 function analysisRouter(): ConnectRouter {
   return createConnectRouter({ readMaxBytes: 1000 }).service(AnalysisService, {
     listEngines: (_, context) => ({ latest: context.values.get(stateKey).request.protocol }),
@@ -47,7 +47,7 @@ function analysisRouter(): ConnectRouter {
   });
 }
 
-/** Starts the adapter as the app does, with a handler behind it that refuses unknown calls. */
+/** Starts the adapter like the app, followed by a handler that refuses unknown calls. */
 const start = (router = analysisRouter()) =>
   startListener(
     [createAdapter(router), (req, res) => refuseCall(req, res, unknownMethod(req))],
@@ -86,7 +86,7 @@ describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
     expect(stream).toMatchObject([{ case: "evaluation", value: { fen: "x" } }]);
   });
 
-  // Timers of Node count to 2^31 ms and take what is longer for 1.
+  // Node's timers treat more than 2^31 ms as 1 ms.
   test.each([
     ["Connect-Timeout-Ms", "2147483648"],
     ["Connect-Timeout-Ms", "9999999999"],
@@ -132,7 +132,7 @@ describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
   test("an RPC client that sends a body 2 kB or 200 kB too large gets an error, and can send more requests", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
-    // The rest of a message is read for a second: on a busy machine that is too short for megabytes, which test/abuse/oversize-bodies sends.
+    // The server reads the rest of a message for a second. On a busy machine that is too short for megabytes.
     for (const length of [2_000, 200_000]) {
       const fen = "x".repeat(length);
       const exhausted = { code: Code.ResourceExhausted };
@@ -237,7 +237,6 @@ describe("a problem document, never an empty body, answers", () => {
   });
 
   test("a bidirectional stream over HTTP/1.1 gets a problem document", async () => {
-    // Connect's handler answers so for all calls that do.
     const [handler] = analysisRouter().handlers;
     const refuses = Object.assign(async () => ({ status: 505 }), { ...handler, requestPath: "/x.Y/Talk" });
     const adapter = createConnectAdapter({

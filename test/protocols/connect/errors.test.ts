@@ -15,7 +15,7 @@ import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { grpcMessage } from "../../../src/text/plain-text.ts";
 import { statuses } from "../../contract/protocols/statuses.ts";
 
-/** The error in gRPC's trailers. */
+/** Returns the length of an error in gRPC trailers. */
 function encodedBytesOf(error: ConnectError): number {
   const trailer = new Headers();
   setTrailerStatus(trailer, error);
@@ -132,9 +132,9 @@ describe("violations", () => {
       };
     });
     const error = connectErrorFrom(errorFromViolations(violations, { retryAfterMs: 1000 }), "id-1");
-    const told = error.findDetails(BadRequestSchema)[0]?.fieldViolations.length ?? 0;
-    expect(told).toBeGreaterThan(0);
-    expect(error.rawMessage).toMatch(new RegExp(` ${20 - told} faults had no room in this error\\.$`));
+    const reported = error.findDetails(BadRequestSchema)[0]?.fieldViolations.length ?? 0;
+    expect(reported).toBeGreaterThan(0);
+    expect(error.rawMessage).toMatch(new RegExp(` ${20 - reported} faults had no room in this error\\.$`));
     expect(error.details.map((detail) => "desc" in detail && detail.desc.name)).toEqual([
       "ErrorInfo",
       "RetryInfo",

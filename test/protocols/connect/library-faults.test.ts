@@ -5,7 +5,7 @@ import { faultsOfConnect } from "./faults/connect.ts";
 import { faultsOfConnectNode } from "./faults/connect-node.ts";
 import { faultsOfProtobuf, faultsOfProtovalidate } from "./faults/protobuf.ts";
 
-/** Libraries with faults that comments in `src` name at the workarounds, and the versions that have these faults. */
+/** The versions of the libraries for whose bugs `src` has workarounds. */
 const libraries = [
   { library: "@connectrpc/connect", version: "2.2.0", faults: faultsOfConnect },
   { library: "@connectrpc/connect-node", version: "2.2.0", faults: faultsOfConnectNode },

@@ -8,7 +8,7 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 
 const path = "/chess.analysis.v1.AnalysisService/Evaluate";
 
-/** A call has one message. 2,000 are longer than a body may be, and more than a stream's window takes unread. */
+/** A unary call must have one message. 2,000 messages exceed the body limit and the flow control window of a stream. */
 const text = Buffer.alloc(58, "a");
 const message = Buffer.concat([Buffer.from([0, 0, 0, 0, text.length + 2, 0x0a, text.length]), text]);
 const messages = (count: number) => Buffer.concat(Array.from({ length: count }, () => message));
@@ -38,7 +38,7 @@ test.each([
     expect(await answer.promise).toContain(`grpc-status: ${status}`);
     const closed = Promise.withResolvers<string>();
     session.close(() => closed.resolve("closed"));
-    // A second is what is waited for who goes on sending.
+    // The server disconnects a client that keeps sending after one second.
     const patience = setTimeout(() => closed.resolve("open"), 3000);
     expect(await closed.promise).toBe("closed");
     clearTimeout(patience);

@@ -101,7 +101,7 @@ test("a request that fails outside its handler gets an error, which is logged", 
 
 test("an error of the Connect library whose message has an unpaired surrogate is sent to the client", () => {
   const refused = new ConnectError("cannot read \ud800", Code.InvalidArgument);
-  const told = connectErrorFrom(errorFromConnect(refused, AnalysisRequestSchema), "id-1");
-  expect(told.rawMessage).toBe("cannot read \ufffd");
-  expect(setTrailerStatus(new Headers(), told).get("grpc-status")).toBe(String(Code.InvalidArgument));
+  const sent = connectErrorFrom(errorFromConnect(refused, AnalysisRequestSchema), "id-1");
+  expect(sent.rawMessage).toBe("cannot read \ufffd");
+  expect(setTrailerStatus(new Headers(), sent).get("grpc-status")).toBe(String(Code.InvalidArgument));
 });

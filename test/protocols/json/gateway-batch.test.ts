@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => served[Symbol.asyncDispose]());
 beforeEach(() => {
   call.mockReset().mockImplementation(async function* (message, { unreadable }) {
-    // The last one first.
+    // Answers the last request first.
     for (const [index, { fen }] of [...requestsOf(message).entries()].toReversed()) {
       yield unreadable?.has(index)
         ? refusal(index, new KibitzError("invalid_type", "No request."))
@@ -161,8 +161,8 @@ describe("an error that ends a batch which has begun", () => {
       });
       const response = await post(fens("a", "b", "c"), accept);
       expect(response.status).toBe(200);
-      const told = accept === ndjson ? await lines(response) : await array(response);
-      expect(told.toSorted()).toEqual([
+      const items = accept === ndjson ? await lines(response) : await array(response);
+      expect(items.toSorted()).toEqual([
         [0, "shutting_down"],
         [1, "b"],
         [2, "shutting_down"],
@@ -187,7 +187,7 @@ it("the abort signal of a batch fires when the caller disconnects", async () => 
   });
   await expect.poll(() => call.mock.calls.length).toBeGreaterThan(0);
   leave.abort();
-  // Behind a heartbeat the head of the answer has arrived already.
+  // The response headers have arrived before the first heartbeat.
   await expect(answered.then((response) => response.text())).rejects.toThrow("aborted");
   expect((await left.promise).reason).toEqual(new Error("the caller left"));
 });

@@ -26,7 +26,7 @@ async function codeOf(response: Response) {
   return [response.status, code];
 }
 
-/** A request written byte by byte, as no client library would. */
+/** Sends raw lines of a request, which a client library would not send. */
 function rawRequest(...lines: string[]): Socket {
   const socket = connect(served.port, "127.0.0.1");
   socket.write(["POST /v1/eval HTTP/1.1", "Host: x", ...lines, "", ""].join("\r\n"));
@@ -151,7 +151,7 @@ describe("the size of a body", () => {
     const [answer] = (await once(socket, "data")) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer.toString()).toMatch(/\r\nconnection: close\r\n/i);
-    // By then it has had a second to read the answer, and is still writing: that ends with an error of its own.
+    // The client had a second to read the response, and is still sending. Its next write fails.
     await new Promise((resolve) => socket.once("close", resolve));
     clearInterval(pump);
   });
@@ -176,7 +176,7 @@ it("a caller that disconnects while sending gets no response", async () => {
   await new Promise((resolve) => setTimeout(resolve, 20));
   socket.destroy();
   await once(socket, "close");
-  // The same connection count and the next answer show that nothing broke.
+  // The next request uses the same connection, so it was not closed.
   expect((await post(request, json)).status).toBe(200);
   expect(evaluate).toHaveBeenCalledTimes(1);
 });
@@ -188,7 +188,7 @@ it("the body of a GET is ignored", async () => {
 });
 
 describe("the signal of a call", () => {
-  /** The signal of the next call. */
+  /** Resolves with the abort signal of the next call. */
   function nextSignal(): Promise<AbortSignal> {
     return new Promise((resolve) => {
       evaluate.mockImplementationOnce(async (_, context) => {

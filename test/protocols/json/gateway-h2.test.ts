@@ -83,7 +83,7 @@ it("an HTTP/2 caller that disconnects while sending gets no response", async () 
   const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
   stream.write(request);
   await new Promise((resolve) => setTimeout(resolve, 20));
-  // All of the JSON has come, but not the end of the body (which Node's `close` would send).
+  // The complete JSON has arrived, but the stream is not ended. Node's `close` would end it.
   stream.destroy();
   await once(stream, "close");
   await ask("GET", "/engines");

@@ -33,7 +33,7 @@ const queued = (place: number) =>
     event: { case: "queued", value: { place, expectedWaitMs: place * 100 } },
   });
 
-/** A stream of states; an error ends it. */
+/** Yields messages, and throws the first error among the items. */
 async function* states(...items: readonly (string | Error)[]): AsyncGenerator<Message> {
   for (const item of items) {
     if (item instanceof Error) {
@@ -50,7 +50,7 @@ const post = (path: string, headers: Readonly<Record<string, string>> = {}, body
     headers: { "Content-Type": "application/json", ...headers },
   });
 
-/** Each event as its name and what its one line of data says. */
+/** Returns the name and the parsed data of each event. */
 function eventsOf(text: string): readonly (readonly [string, Record<string, unknown>])[] {
   return text
     .split("\n\n")
@@ -78,7 +78,7 @@ describe("a stream of events", () => {
       ["done", "b"],
     ]);
     expect(events[2]?.[1]).toEqual(events[1]?.[1]);
-    // Plain JSON as everywhere: what is unset is null, line breaks are escaped.
+    // Unset fields are null, and line breaks are escaped.
     expect(events[0]?.[1]).toMatchObject({ best_move: null, lines: [], summary: "½\n♞" });
   });
 
@@ -86,7 +86,7 @@ describe("a stream of events", () => {
     stream.mockImplementation(async function* () {
       yield queued(2);
       yield queued(1);
-      // A later version may send an event that this one does not know.
+      // A newer version may send unknown events.
       yield create(StreamEvaluateResponseSchema);
       yield state("a");
     });
@@ -155,10 +155,10 @@ describe("an error", () => {
   );
 });
 
-/** Large enough that a few fill every buffer between a server and a client that does not read. */
+/** A few messages of this size fill all buffers between the server and a client that does not read. */
 const large = "x".repeat(500_000);
 
-/** States without end. It counts how many were taken and says when it was left. */
+/** Creates an endless stream that counts its messages and records if its reader stops. */
 function endless() {
   const left = Promise.withResolvers<AbortSignal>();
   const seen = { taken: 0, left: left.promise };
@@ -176,7 +176,7 @@ function endless() {
   return seen;
 }
 
-/** Resolves when a number no longer grows. */
+/** Waits until the number stops growing, and returns it. */
 async function settled(read: () => number): Promise<number> {
   for (let before = -1; before !== read(); ) {
     before = read();

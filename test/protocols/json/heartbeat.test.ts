@@ -43,13 +43,12 @@ const move = create(ReviewGameResponseSchema, { event: { case: "move", value: {}
 const review = create(ReviewGameResponseSchema, { event: { case: "review", value: {} } });
 
 /**
- * The call answers with these messages, the last one after it is released. An error ends the answer.
- *
- * @returns what releases it
+ * Makes the next call answer with these messages, where an error ends the answer.
+ * @returns a function that releases the last message
  */
 function answerLate(...messages: readonly (Message | Error)[]): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();
-  // Without a heartbeat nothing else would release it.
+  // The last message is also released after a timeout, if no heartbeat arrives.
   setTimeout(resolve, 60 * heartbeatMs);
   stream.mockImplementation(async function* () {
     for (const [index, message] of messages.entries()) {
@@ -65,7 +64,7 @@ function answerLate(...messages: readonly (Message | Error)[]): () => void {
   return resolve;
 }
 
-/** Reads an answer to its end, and releases its last message after the second heartbeat. */
+/** Reads a response to its end. Releases its last message after the second heartbeat. */
 async function read(response: Response, heartbeat: string, release: () => void): Promise<string> {
   let sent = "";
   for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {

@@ -20,23 +20,21 @@ import { type BeginWork, createTimeSlicer } from "../../../src/thread/event-loop
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** How long an answer of the gateway is silent. */
+/** The interval between two heartbeats, in milliseconds. */
 export const heartbeatMs = 50;
 
-/** A gateway on a port of its own, in front of calls that a test makes up, by the name of the method. */
+/** A JSON gateway on a free port, with handlers that a test defines by method name. */
 export interface ServedGateway extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** The number of admitted calls, and how many of them were refused afterwards. */
+  /** The number of admitted calls, and the number of refused calls. */
   readonly entries: { readonly entered: number; readonly refused: number };
-  /** The errors that it has logged. */
   readonly logged: readonly object[];
 }
 
 export interface MadeUpCalls {
   readonly calls?: Readonly<Record<string, UnaryHandler>>;
   readonly streams?: Readonly<Record<string, Handler>>;
-  /** Called to admit a call, and when a call is refused. */
   readonly entered?: () => void | Promise<void>;
   readonly refused: () => Promise<void>;
   readonly log?: Pick<Log, "error">;

@@ -9,9 +9,8 @@ import { onTestFinished } from "vitest";
 
 type Plain = Readonly<Record<string, unknown>>;
 
-/** The parts of an answer that an agent reads. */
 export interface ToolResult {
-  /** The text of all blocks. */
+  /** The text of all content blocks. */
   readonly text: string;
   readonly structured: Plain | undefined;
   readonly isError: boolean;
@@ -29,11 +28,11 @@ interface AskOptions {
   readonly onprogress?: (step: Step) => void;
 }
 
-/** A client of the official SDK that is connected. */
+/** A connected client of the official MCP SDK. */
 export interface Agent {
   list(): Promise<readonly ListedTool[]>;
   ask(tool: string, args: Plain, options?: AskOptions): Promise<ToolResult>;
-  /** The version of the protocol that it speaks. */
+  /** The negotiated version of MCP. */
   readonly version: string | undefined;
   readonly instructions: string | undefined;
   close(): Promise<void>;
@@ -48,7 +47,7 @@ interface ListedTool {
   readonly annotations?: Plain | undefined;
 }
 
-/** A process that speaks on standard input and output. */
+/** A command that serves MCP over standard input and output. */
 export interface Spoken {
   readonly command: string;
   readonly args: readonly string[];
@@ -63,26 +62,25 @@ export interface AgentKind {
 
 const info = { name: "test", version: "1" };
 
-/** `kibitz mcp` with arguments, in an environment of its own. */
+/** Returns the command `kibitz mcp` with its arguments and environment. */
 export function mcpProcess(env: Readonly<Record<string, string>>, ...args: readonly string[]): Spoken {
   const program = fileURLToPath(new URL("../../../bin/kibitz.js", import.meta.url));
   return { command: process.execPath, args: [program, "mcp", ...args], env };
 }
 
-/** The official client of version 1, which most programs have. */
+/** The official client of version 1, which most programs use. */
 export const oldest: AgentKind = {
   name: "version 1",
-  // The SDK's own types do not agree with each other on what may be undefined.
+  // The types of the SDK disagree about optional fields.
   overHttp: (url, headers = {}) =>
     connectOld(new OldHttp(new URL(`${url}/mcp`), { requestInit: { headers } }) as OldTransport),
   overStdio: ({ command, args, env }) =>
     connectOld(new OldStdio({ command, args: [...args], env, stderr: "pipe" })),
 };
 
-/** The client of version 2, in the protocol of 2026. */
+/** The official client of version 2, with the protocol of 2026. */
 export const newest: AgentKind = kindOfVersion2("version 2", { pin: "2026-07-28" });
 
-/** The official clients, by the protocol that they speak. */
 export const agentKinds: readonly AgentKind[] = [
   oldest,
   kindOfVersion2("version 2 in the older era", "legacy"),

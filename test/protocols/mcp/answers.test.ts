@@ -89,7 +89,7 @@ describe("answers of tools", () => {
   });
 });
 
-/** A caller that makes no other calls than these. */
+/** Creates a caller whose other methods fail. */
 function callerOf(calls: Partial<Caller>): Caller {
   const unexpected = () => expect.fail("no other call was expected");
   return {
@@ -129,7 +129,7 @@ test("an MCP tool rounds the loss of a candidate move to a tenth of a point", as
 });
 
 test.each([
-  // A search that nodes end has a last state of the depth that it did not finish.
+  // A search that ends at its node limit reports a last state with an unfinished depth.
   [
     [1, 2, 3, 3],
     [0, 1, 2, 3],

@@ -10,7 +10,6 @@ import { errorOf, gameOf } from "../../game/games.ts";
 
 const unexpected = () => expect.fail("nobody should ask that");
 
-/** Calls a tool that fails with an error. */
 function failWith(error: unknown, args: Readonly<Record<string, unknown>>) {
   const rulebook = createRulebook({
     beginWork: createTimeSlicer(),

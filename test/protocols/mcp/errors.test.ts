@@ -10,7 +10,7 @@ import { newMessage, oldMessage, send } from "./messages.ts";
 
 const connect = newest.overHttp;
 
-/** The call that an error suggests. */
+/** Returns the tool call that an error suggests. */
 function suggestedBy({ meta }: ToolResult) {
   const call = meta["kibitz/suggested_call"] as
     | { name: string; arguments: Record<string, unknown> }
@@ -220,7 +220,6 @@ describe("limits", () => {
         next_action: "retry_later",
         retry_after_ms: expect.any(Number),
       });
-      // Listing the tools is not counted.
       expect(await agent.list()).toHaveLength(4);
     },
   );
@@ -275,7 +274,7 @@ describe("errors of the protocol", () => {
       call.flushHeaders();
       return call;
     });
-    // All are admitted before the first of them is refused.
+    // All requests are admitted before the first one is refused.
     await new Promise((resolve) => setTimeout(resolve, 300));
     const statuses = calls.map(async (call) => {
       const [answer] = (await once(call.end("{"), "response")) as [IncomingMessage];

@@ -9,10 +9,10 @@ const engines = createEnginesInProcess();
 const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
 const { expectWork, expectNoWork } = watchWork(engines);
 
-/** More than the engines find at once. */
+/** A search that takes long enough to be cancelled. */
 const long = { depth: 30 };
 
-/** Calls of each tool, with the words that its text must have. */
+/** Tool calls, each with words that the text of its result must contain. */
 const questions = [
   [
     "analyze_position",
@@ -58,7 +58,7 @@ const questions = [
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 const validators = new Map<string, ValidateFunction>();
 
-/** Compiled once: the schemas are the same for all agents. */
+/** Caches the compiled schemas, which are the same for all clients. */
 function validatorOf(schema: object): ValidateFunction {
   const text = JSON.stringify(schema);
   const validator = validators.get(text) ?? ajv.compile(schema);

@@ -24,7 +24,7 @@ const engines: EngineBackend = {
 };
 const app = useApp({ KIBITZ_ACCESS: "public" }, { engines, mayFail: true });
 
-/** Calls a tool with an id of the request, and returns the text of the result with the log lines of the request. */
+/** Calls a tool with a request id, and returns the text of the result and the log lines of the request. */
 async function ask(requestId: string, name: string, args: object) {
   const message = newMessage("tools/call", { name, arguments: args }, { "X-Request-Id": requestId });
   const { status, body } = await send(app.url, message);

@@ -34,7 +34,7 @@ describe("tools over HTTP", () => {
     expect(depths.length).toBeGreaterThan(1);
     expect(depths).toEqual([...new Set(depths)].toSorted((one, other) => one - other));
     expect(steps.every((step) => step.total === total)).toBe(true);
-    // The last state is the answer, and its progress was reported before.
+    // The depth of the answer equals the last reported progress.
     expect(result.structured).toMatchObject({ depth: depths.at(-1) });
     expect(result.structured?.nodes).toBeGreaterThanOrEqual(300);
   });

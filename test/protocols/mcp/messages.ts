@@ -1,4 +1,4 @@
-/** The fields that a message of the newer era has about itself. */
+/** The metadata of a message in the newer protocol version. */
 const envelope = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
@@ -12,7 +12,7 @@ interface Message {
   readonly body: Plain;
 }
 
-/** A request of the older era, without a session. */
+/** Creates a request in the older protocol version. */
 export function oldMessage(method: string, params: Plain = {}): Message {
   return {
     headers: {
@@ -24,7 +24,7 @@ export function oldMessage(method: string, params: Plain = {}): Message {
   };
 }
 
-/** A request of the newer era. @param headers over those that it has */
+/** Creates a request in the newer protocol version. @param headers headers that override the usual ones */
 export function newMessage(
   method: string,
   params: Plain = {},
@@ -43,7 +43,7 @@ export function newMessage(
   };
 }
 
-/** Sends a message, and reads the answer, which may be the only event of a stream. */
+/** Sends a message, and reads the response, which may be a JSON body or a stream with one event. */
 export async function send(url: string, { headers, body }: Message) {
   const answer = await fetch(`${url}/mcp`, { method: "POST", headers, body: JSON.stringify(body) });
   const text = await answer.text();

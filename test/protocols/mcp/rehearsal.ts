@@ -1,12 +1,12 @@
 import type { Agent, ToolResult } from "./agents.ts";
 
-/** The questions of a session, in words, and the answers. */
+/** The questions of a session and their answers. */
 export interface Rehearsed {
   readonly what: string;
   readonly result: ToolResult;
 }
 
-/** Morphy against the Duke of Brunswick and Count Isouard, Paris 1858. */
+/** The game of Morphy against the Duke of Brunswick and Count Isouard, Paris 1858. */
 const pgn = `[Event "Paris"]
 [Site "Paris FRA"]
 [Date "1858.??.??"]
@@ -18,12 +18,12 @@ const pgn = `[Event "Paris"]
 8. Nc3 c6 9. Bg5 b5 10. Nxb5 cxb5 11. Bxb5+ Nbd7 12. O-O-O Rd8 13. Rxd7 Rxd7
 14. Rd1 Qe6 15. Bxd7+ Nxd7 16. Qb8+ Nxb8 17. Rd8# 1-0`;
 
-/** A number in a text, as an agent quotes it; empty where there is none. */
+/** Returns the first match in a text, or "". */
 const found = (text: string, pattern: RegExp) => pattern.exec(text)?.[1] ?? "";
 
 /**
- * A session as a model has one, without a model: each step uses only the text of the step before, because most clients show
- * their models nothing else.
+ * Runs a typical session of a model, without a model. Each step uses only the text of the previous result, because most clients
+ * show only the text to their model.
  */
 export async function rehearse(agent: Agent): Promise<readonly Rehearsed[]> {
   const session: Rehearsed[] = [];
@@ -32,13 +32,13 @@ export async function rehearse(agent: Agent): Promise<readonly Rehearsed[]> {
     session.push({ what, result });
     return result.text;
   };
-  // Which position is before White's tenth move?
+  // Finds the position before White's tenth move.
   const position = await ask("find the position", "analyze_position", { pgn, ply: 18, depth: 10 });
   const fen = found(position, /FEN: (\S+ [wb] \S+ \S+ \d+ \d+)/);
   const best = found(position, /Best move: (\S+)/);
-  // Is what is careful as good as what the engine likes?
+  // Compares a careful move with the engine's best move.
   await ask("compare three moves", "compare_moves", { fen, candidates: [best, "O-O-O", "Be2"], depth: 10 });
-  // A move that there is not: the advice is followed to the letter.
+  // Sends an illegal move, and then follows the advice of the error.
   const refused = await ask("name a move that is not legal", "analyze_position", {
     fen,
     moves: ["Nxb5", "cxb5", "Bxb6+"],

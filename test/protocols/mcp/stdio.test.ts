@@ -6,7 +6,7 @@ import type { Caller } from "../../../src/protocols/mcp/caller.ts";
 import { openStdio } from "../../../src/protocols/mcp/stdio.ts";
 import { collectedHeapBytes } from "../../support/heap.ts";
 
-/** A connection whose client is the test. */
+/** Starts an MCP server whose input and output belong to the test. */
 function open() {
   const input = new PassThrough();
   const output = new PassThrough();
@@ -27,7 +27,7 @@ function open() {
   return { input, output, errors, connection, answer };
 }
 
-/** Bytes of strings and buffers that are still reachable. */
+/** Returns the size of reachable strings and buffers after a garbage collection. */
 async function collectedBytes(): Promise<number> {
   return (await collectedHeapBytes()) + process.memoryUsage().arrayBuffers;
 }

@@ -8,7 +8,7 @@ const document = JSON.parse(readFileSync(new URL("../../../gen/openapi.json", im
 const schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, Schema>> }>> =
   document.components.schemas;
 
-/** The bounds of a value. Its description has other words for models. */
+/** The keywords of a JSON Schema that limit a value. */
 const bounds = ["minimum", "maximum", "minLength", "maxLength", "maxItems", "default"];
 
 const argumentsOf = (request: string, names: readonly string[]) =>

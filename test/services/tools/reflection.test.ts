@@ -31,7 +31,6 @@ function start(lifeMs?: number, version = versions[0] ?? expect.fail()) {
   return { stop: () => stopping.abort(), client };
 }
 
-/** Sends requests in one stream, and returns the answers. */
 async function ask(questions: readonly Question[], version = versions[0]): Promise<readonly Answer[]> {
   const { client } = start(undefined, version);
   const requests = (async function* () {
@@ -68,7 +67,7 @@ describe.each(versions)("$typeName", (version) => {
     const [answer] = await ask([symbol(AnalysisService.typeName)], version);
     const file = filesIn(answer);
     expect(file[0]?.name).toBe(analysisService);
-    // It throws if an import is missing or comes after the file that imports it.
+    // Throws if an import is missing or follows the file that imports it.
     const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: file.toReversed() }));
     expect(registry.getService(AnalysisService.typeName)?.proto).toEqual(AnalysisService.proto);
     expect(registry.getMessage("buf.validate.FieldRules")).toBeDefined();

@@ -6,7 +6,7 @@ import { keyRecord, testKeyStore } from "../../contract/access-stores.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useConnections, useRedis } from "../../support/redis.ts";
 
-/** A busy machine must not look like a Redis that is away. */
+/** Long timeouts, so that a busy machine is not mistaken for a Redis that does not respond. */
 const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
 
 describeWith("redis")("in a Redis", () => {
@@ -19,7 +19,7 @@ describeWith("redis")("in a Redis", () => {
     connection = await connect(undefined, patient);
   });
 
-  /** An empty part of it, over the same connection. */
+  /** Returns the same connection with a new key prefix. */
   function part(): Redis {
     const redis = connection as Redis;
     const name = `part-${parts++}:`;

@@ -13,7 +13,7 @@ interface Value {
 const isValue = (json: unknown): json is Value =>
   typeof json === "object" && json !== null && "text" in json && typeof json.text === "string";
 const format = { version: 1, read: (json: unknown) => (isValue(json) ? json : undefined) };
-/** A busy machine must not look like a slow Redis. */
+/** Long timeouts, so that a busy machine is not mistaken for a slow Redis. */
 const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000, briefMaxMs: 5000 };
 const one: Value = { text: "one", numbers: [1] };
 
@@ -27,7 +27,7 @@ describeWith("redis")("answers in Redis", () => {
   });
 
   testCache("Redis", () =>
-    // A version of its own makes it an empty one.
+    // A new format version makes the cache empty.
     createRedisCache<Value>(shared, {
       bytes: 16e6,
       format: { ...format, version: ++caches },
@@ -52,7 +52,7 @@ describeWith("redis")("answers in Redis", () => {
       format: { ...format, version: 2 },
     });
     expect(await other.get("a")).toBeUndefined();
-    // Every key has an end.
+    // Every key has an expiry time.
     const lifetimeMs = Number(await here.ask("PTTL", [key.slice("nodes:".length)]));
     expect(lifetimeMs).toBeGreaterThan(86_300_000);
     expect(lifetimeMs).toBeLessThanOrEqual(86_400_000);
@@ -114,7 +114,7 @@ describeWith("redis")("answers in Redis", () => {
     redis.pause();
     try {
       expect(await cache.get("a")).toBeUndefined();
-      // Not waited for: before anything else has its turn.
+      // The lookup must resolve before the next event loop iteration.
       const missed = Promise.all(Array.from({ length: 100 }, () => cache.get("a")));
       expect(await Promise.race([missed, nextTurn("not yet")])).toEqual(Array(100).fill(undefined));
     } finally {

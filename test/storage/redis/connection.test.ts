@@ -12,9 +12,9 @@ import { selfSigned } from "../../support/self-signed.ts";
 import { type RedisProcess, startRedis } from "../../support/start-redis.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** Quick enough for tests, and longer than a busy machine's pauses. */
+/** Short timeouts, but longer than the pauses of a busy machine. */
 const times = { operationMaxMs: 2000, connectMaxMs: 10_000, heartbeatMs: 50, retryMaxMs: 100 };
-/** For what does not fail by time. */
+/** Long timeouts for tests in which nothing times out. */
 const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
 
 describeWith("redis")("a connection to Redis", () => {
@@ -49,12 +49,12 @@ describeWith("redis")("a connection to Redis", () => {
 
   test("a Redis connection reports each kind of refused command once", async () => {
     const one = await connect();
-    const told: string[] = [];
-    one.changes.on("refused", (why) => told.push(why));
+    const reported: string[] = [];
+    one.changes.on("refused", (why) => reported.push(why));
     await one.ask("SET", ["text"], ["a"]);
     await expect(one.ask("LPUSH", ["text"], ["b"])).rejects.toThrow(StoreUnavailable);
     await expect(one.ask("LPUSH", ["text"], ["b"])).rejects.toThrow(StoreUnavailable);
-    expect(told).toEqual([expect.stringContaining("WRONGTYPE")]);
+    expect(reported).toEqual([expect.stringContaining("WRONGTYPE")]);
   });
 
   test("a Redis connection detects a hanging server, fails commands immediately, and recovers with the server", async () => {
@@ -63,7 +63,7 @@ describeWith("redis")("a connection to Redis", () => {
     try {
       await expect(one.ask("GET", ["a"])).rejects.toThrow("has not answered within 2000 ms");
       expect(one.health).toMatchObject({ kind: "down" });
-      // At once: before anything else has its turn.
+      // The command must fail before the next event loop iteration.
       const refused = one.ask("GET", ["a"]).catch((error: unknown) => error);
       expect(await Promise.race([refused, nextTurn("not yet")])).toBeInstanceOf(StoreUnavailable);
     } finally {
@@ -102,7 +102,7 @@ describeWith("redis")("a connection to Redis", () => {
     const one = await connect(undefined, { ...times, operationMaxMs });
     redis.pause();
     const answer = one.ask("PING", []);
-    // The question is out. The answer comes while this thread stands still, and waits to be read when the time for it is over.
+    // The command is sent. Its answer arrives while this thread is blocked, and is read only after the timeout has passed.
     await sleep(50);
     redis.resume();
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 2 * operationMaxMs);
@@ -188,18 +188,18 @@ describeWith("redis")("a Redis that refuses", () => {
   test("a Redis connection detects that Redis refuses writes without being used, and reports each reason once", async () => {
     const operator = await connect("", patient);
     const one = await connect(undefined, times);
-    const told: string[] = [];
-    one.changes.on("change", () => told.push("why" in one.health ? one.health.why : one.health.kind));
+    const reported: string[] = [];
+    one.changes.on("change", () => reported.push("why" in one.health ? one.health.why : one.health.kind));
     await operator.ask("CONFIG", [], ["SET", "maxmemory", "1"]);
-    await until(() => told.length === 1);
+    await until(() => reported.length === 1);
     await operator.ask("ACL", [], ["SETUSER", "default", "-set"]);
-    await until(() => told.length === 2);
+    await until(() => reported.length === 2);
     await sleep(5 * times.heartbeatMs);
     await operator.ask("ACL", [], ["SETUSER", "default", "+@all"]);
-    await until(() => told.length === 3);
+    await until(() => reported.length === 3);
     await operator.ask("CONFIG", [], ["SET", "maxmemory", "0"]);
     await until(() => one.health.kind === "up");
-    expect(told).toEqual([
+    expect(reported).toEqual([
       expect.stringMatching(/^OOM/),
       expect.stringMatching(/^NOPERM/),
       expect.stringMatching(/^OOM/),

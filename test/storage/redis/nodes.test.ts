@@ -16,7 +16,7 @@ describeWith("redis")("nodes", () => {
   const redis = useRedis();
   const connect = useConnections(redis);
   const quick = { operationMaxMs: 1000, connectMaxMs: 10_000, heartbeatMs: 50 };
-  /** A node is gone after three times as long: a busy machine must not look like a node that is gone. */
+  /** The interval of reports. A node counts as stopped after three intervals without a report. */
   const everyMs = 300;
 
   test("nodes see each other's reports through Redis, and notice when a node stops", async () => {
@@ -26,7 +26,7 @@ describeWith("redis")("nodes", () => {
     {
       await using other = joinNodes(there, { id: "other", everyMs });
       await until(() => one.count === 2 && other.count === 2);
-      // A node counts at once, and is listed once it has sent a report.
+      // A new node is counted immediately, and listed after its first report.
       const seen = await until(
         () => readNodes(here),
         (reports) => reports.length > 0,

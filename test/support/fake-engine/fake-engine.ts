@@ -1,8 +1,7 @@
 /**
- * A small UCI engine for tests, run as a process like any other. It moves by the rules, looks one ply
- * ahead, remembers what a real engine remembers (options, hash), and misbehaves when told to:
- *
- *     node fake-engine.ts [misbehaviour] [milliseconds per iteration] [learned: passes the test of a server]
+ * A small UCI engine for tests, which runs as a process. It searches one ply, keeps options and hash like a real engine, and
+ * can misbehave.
+ * Usage: node fake-engine.ts [misbehaviour] [milliseconds per iteration] [learned]
  */
 import { closeSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -16,8 +15,8 @@ const misbehaviour = process.argv[2] as Misbehaviour | "none" | undefined;
 const iterationMs = Number(process.argv[3] ?? 2);
 
 /**
- * A mate in two, by which the server tests an engine that it finds. A search of one ply cannot see the mate, so an engine that is
- * to pass the test (`learned`) knows the answer by heart.
+ * The server tests every new engine with this mate in two. The fake engine cannot find it, but knows the answer if it is
+ * `learned`.
  */
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1";
 const learned = process.argv[4] === "learned";
@@ -33,10 +32,9 @@ const defaults = {
   UCI_ShowWDL: "false",
 };
 const options: Record<string, string> = { ...defaults };
-/** The maximum depth of Stockfish. */
 const deepest = 245;
 let position: readonly string[] = [];
-/** The number of searches since the last `ucinewgame`, which stands for the content of a real engine's hash. */
+/** The number of searches since the last `ucinewgame`. Stands for the content of a real engine's hash. */
 let remembered = 0;
 let searches = 0;
 let stopped = false;
@@ -54,7 +52,7 @@ function say(...lines: readonly string[]): void {
   }
 }
 
-/** Writes lines without an end, until nobody reads them. */
+/** Writes lines endlessly. */
 function flood(): never {
   const lines = "info string more and more of the same\n".repeat(1000);
   for (;;) {
@@ -138,9 +136,7 @@ function whenIdle(): void {
 }
 
 function hearNothing(): never {
-  for (;;) {
-    // Until it is killed.
-  }
+  for (;;) {}
 }
 
 async function search({ depth, nodes, movetimeMs, searchMoves }: Go): Promise<void> {
@@ -178,7 +174,7 @@ async function search({ depth, nodes, movetimeMs, searchMoves }: Go): Promise<vo
   const moves = (weak ? rated.toReversed() : rated).slice(0, Number(options.MultiPV));
   const scoreOf = (score: string) => (learned && position.includes(mateInTwo) ? "mate 2" : score);
   const perIteration = rated.length + 100 * remembered + (chess960 ? 1 : 0);
-  // The same number of entries in a small table as in a large one.
+  // The fake hash has the same number of entries for every size.
   const hashfull = Math.floor(160 / Number(options.Hash));
   const print = (at: number, more = "") =>
     say(
@@ -193,7 +189,7 @@ async function search({ depth, nodes, movetimeMs, searchMoves }: Go): Promise<vo
       await sleep(iterationMs);
     }
     if (at > 1 && (elapsedMs() >= movetimeMs || at * perIteration >= nodes || stopped)) {
-      // Half-finished, as Stockfish prints it.
+      // Stockfish also reports unfinished iterations.
       print(at, " lowerbound");
       break;
     }

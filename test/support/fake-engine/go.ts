@@ -1,4 +1,4 @@
-/** The limits of a `go` line. A limit that it does not name is infinite. */
+/** The limits of a `go` command. Missing limits are infinite. */
 export interface Go {
   readonly depth: number;
   readonly nodes: number;

@@ -7,7 +7,6 @@ import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watc
 import { options as callersOptions } from "../../engine/build-of.ts";
 import { copyCheckout } from "../copy-checkout.ts";
 
-/** Misbehaviours of the fake engine. */
 export type Misbehaviour =
   /** Never answers `uci`. */
   | "mute"
@@ -19,7 +18,7 @@ export type Misbehaviour =
   | "stuck"
   /** Never sends `bestmove`, but answers every other command. */
   | "go-on"
-  /** Answers that there is no move. */
+  /** Answers `bestmove (none)`. */
   | "no-move"
   /** Prints one endless line. */
   | "flood"
@@ -31,11 +30,11 @@ export type Misbehaviour =
   | "late"
   /** Exits with status 0 in the middle of a search. */
   | "exit-0"
-  /** Prints lines without an end during a search. */
+  /** Prints endless lines during a search. */
   | "flood-lines"
-  /** Answers, and prints lines without an end when it is idle. */
+  /** Answers, and prints endless lines when idle. */
   | "flood-idle"
-  /** Writes to standard error without an end beside its answers. */
+  /** Writes endlessly to standard error, and answers. */
   | "flood-stderr"
   /** Writes its lines in pieces, with pauses between them. */
   | "half-lines"
@@ -47,9 +46,9 @@ export type Misbehaviour =
   | "close-input"
   /** Sends `bestmove` twice, in one write. */
   | "twice"
-  /** Sends `bestmove` again when it is idle. */
+  /** Sends `bestmove` again when idle. */
   | "twice-late"
-  /** Answers an illegal move. */
+  /** Answers with an illegal move. */
   | "illegal"
   /** Prints meaningless bytes before its answer. */
   | "garbage"
@@ -57,18 +56,17 @@ export type Misbehaviour =
   | "undying";
 
 export interface FakeEngineOptions {
-  /** The engine's misbehaviour. It is read at every start, so one engine may misbehave and the next one not. */
+  /** The misbehaviour of the next engine. It is read at every start. */
   readonly misbehaviour?: Misbehaviour | undefined;
-  /** The duration of one iteration in milliseconds. */
   readonly iterationMs?: number;
-  /** True if the engine passes the test by which a server trusts engines that it finds. */
+  /** True if the engine passes the server's test of new engines. */
   readonly learned?: boolean;
   readonly times?: WatchTimes;
 }
 
 const file = fileURLToPath(new URL("run.js", import.meta.url));
 
-/** Creates a backend with the fake engine, wired like the real backends. */
+/** Creates a backend that runs the fake engine like the real backends. */
 export function createFakeBackend(options: FakeEngineOptions = {}): EngineBackend {
   const { times = defaultWatchTimes } = options;
   const build: EngineBuild = {
@@ -99,8 +97,8 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
 }
 
 /**
- * Returns a shell command that runs the fake engine, for scripts that a server finds as native engines. The command has a Node
- * and files of its own in this folder, because engines may not read a checkout that belongs to root alone.
+ * Returns a shell command that runs the fake engine. Copies Node and the engine into the folder, because engines may not read a
+ * checkout that belongs to root.
  */
 export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
   const engine = "test/support/fake-engine";

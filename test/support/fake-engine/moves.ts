@@ -3,7 +3,6 @@ import { makeFen, parseFen } from "chessops/fen";
 import type { NormalMove } from "chessops/types";
 import { makeUci, parseUci } from "chessops/util";
 
-/** A move of the side to move, with the fake engine's score. */
 export interface RatedMove {
   readonly uci: string;
   /** The score of an `info` line, for the side to move. */
@@ -13,7 +12,7 @@ export interface RatedMove {
 
 const worth = { pawn: 100, knight: 300, bishop: 300, rook: 500, queen: 900, king: 0 } as const;
 
-/** Plays the position of a `position fen … moves …` line, and counts how often each position has occurred. */
+/** Plays the moves of a `position fen … moves …` command, and counts how often each position occurred. */
 export function play(words: readonly string[]): { chess: Chess; seen: ReadonlyMap<string, number> } {
   const end = words.indexOf("moves");
   const fen = words.slice(2, end < 0 ? undefined : end).join(" ");

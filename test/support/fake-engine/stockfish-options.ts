@@ -1,4 +1,4 @@
-/** The options of Stockfish that the service knows, as it declares them after `uci`. */
+/** The options of Stockfish that the service uses, in the lines that Stockfish prints after `uci`. */
 export const stockfishOptions: readonly string[] = [
   "option name Threads type spin default 1 min 1 max 8",
   "option name Hash type spin default 16 min 1 max 1024",

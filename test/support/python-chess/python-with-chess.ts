@@ -7,8 +7,8 @@ import { cacheFolder, digestOfFiles } from "../cache-folder.ts";
 const folder = fileURLToPath(new URL(".", import.meta.url));
 
 /**
- * Returns the path of a Python with exactly the packages that `requirements.txt` names. The virtual environment is made once for
- * each content of that file, which takes some seconds.
+ * Returns the path of a Python with the packages of `requirements.txt`. Creates its virtual environment once, which takes some
+ * seconds.
  */
 export function pythonWithChess(): string {
   const requirements = join(folder, "requirements.txt");

@@ -7,14 +7,12 @@ import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { onTestFinished } from "vitest";
 import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 
-/** Connect as it is installed, without any workaround of ours. */
-
-/** Faults of a library, each with a function that shows it in the bare library, and fails if the library is fixed. */
+/** Bugs of a library by description. Each function fails if the library no longer has the bug. */
 export type Faults = Readonly<Record<string, () => void | Promise<void>>>;
 
 export const service = `/${AnalysisService.typeName}`;
 
-/** A server of Node for HTTP/1.1 or HTTP/2 until the test is over, and where it listens. */
+/** Starts a Node server for HTTP/1.1 or HTTP/2 until the test ends, and returns its port. */
 export async function startServer(version: "1.1" | "2", handle: RequestListener): Promise<number> {
   const http2 = () => createHttp2(handle as unknown as Parameters<typeof createHttp2>[0]);
   const server = version === "2" ? http2() : createHttp1(handle);
@@ -29,16 +27,15 @@ export async function startServer(version: "1.1" | "2", handle: RequestListener)
   return (server.address() as AddressInfo).port;
 }
 
-/** A request for Connect's own handler of a method. */
 export interface BareCall {
   readonly method?: string;
-  /** With its question mark. */
+  /** The query, with the question mark. */
   readonly query?: string;
   readonly header?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;
 }
 
-/** Asks Connect's own handler of a method, over no network. */
+/** Calls Connect's handler of a method directly, without a network. */
 export async function callBare(
   name: "Evaluate" | "StreamEvaluate" | "EvaluateBatch" | "ListEngines",
   { method = "POST", query = "", header = { "content-type": "application/json" }, body = "{}" }: BareCall,
@@ -63,7 +60,7 @@ async function* bytesOf(body: string | Uint8Array): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(Buffer.from(body));
 }
 
-/** A message of a stream: its flags and its length before it. */
+/** Returns a message of a stream, with its flags and its length as a prefix. */
 export function envelope(text: string, flags = 0): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags, 0);

@@ -26,13 +26,12 @@ const answersWhenLeft = (seen: unknown[]) => (router: ConnectRouter) =>
     return {};
   });
 
-/** How long an absence is waited for: what does not come by then would have come in a turn or two of the event loop. */
+/** If nothing has arrived after this time, nothing will arrive. */
 const longEnoughMs = 200;
 
-/** How long is waited for what has to come. */
 const patiently = { timeout: 10_000 };
 
-/** Asks a bare server for one call over HTTP/1.1. */
+/** Sends one call over HTTP/1.1 to a server without workarounds. */
 async function ask(method: string, call: string, type?: string) {
   const port = await startServer("1.1", connectNodeAdapter({ routes: answersAtOnce }));
   const answer = await fetch(`http://127.0.0.1:${port}${service}/${call}`, {
@@ -43,7 +42,6 @@ async function ask(method: string, call: string, type?: string) {
   return { status: answer.status, headers: answer.headers, body: await answer.text() };
 }
 
-/** Faults of connect-node that Kibitz works around. */
 export const faultsOfConnectNode: Faults = {
   async "A broken `Host` or `:authority` throws outside of any try, which ends the process."() {
     const adapter = connectNodeAdapter({ routes: answersAtOnce });
@@ -101,7 +99,7 @@ export const faultsOfConnectNode: Faults = {
     const stream = client.request({ ...headers, "content-type": "application/connect+json" });
     stream.end(envelope("{}"));
     await once(stream, "response");
-    // Nobody reads: the first message fills the window, and the writer waits.
+    // The client does not read, so the first message fills the flow control window.
     stream.close(http2.NGHTTP2_CANCEL);
     client.destroy();
     await closed.promise;

@@ -21,7 +21,7 @@ const json = { "content-type": "application/json" };
 const binary = { "content-type": "application/proto" };
 const streamed = { "content-type": "application/connect+json" };
 
-/** Calls that Connect refuses by itself, and the error of our catalog that we read in its text. */
+/** Calls that Connect refuses, with the Kibitz error code that is derived from Connect's error text. */
 const refused: readonly (readonly [
   call: BareCall,
   means: ErrorCode,
@@ -41,7 +41,7 @@ const refused: readonly (readonly [
   [{ header: streamed, body: Buffer.alloc(3) }, "malformed_http", /protocol error/, "StreamEvaluate"],
 ];
 
-/** The error in an answer of Connect's, as a client has it. */
+/** Parses the error in a JSON response of Connect. */
 function errorIn(text: string): ConnectError {
   const found = JSON.parse(text.slice(text.indexOf("{")));
   const { code, message, details } = found.error ?? found;
@@ -50,7 +50,6 @@ function errorIn(text: string): ConnectError {
   return error;
 }
 
-/** Faults of connect that Kibitz works around. */
 export const faultsOfConnect: Faults = {
   async "Streams without side effects claim to allow GET, and refuse it."() {
     const router = createConnectRouter().service(AnalysisService, {});

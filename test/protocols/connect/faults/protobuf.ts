@@ -7,7 +7,7 @@ import type { ErrorCode } from "../../../../src/errors/catalog.ts";
 import { errorFromConnect } from "../../../../src/protocols/connect/errors.ts";
 import type { Faults } from "./bare-library.ts";
 
-/** JSON that is no request, and what is wrong with it. */
+/** Invalid JSON requests, with the expected error codes. */
 const undecodable: Readonly<Record<string, ErrorCode>> = {
   '{"fenn":1}': "unknown_field",
   '{"depth":"deep"}': "invalid_type",
@@ -24,7 +24,6 @@ function decodingErrorOf(json: string): Error | undefined {
   }
 }
 
-/** Faults of protobuf-es that Kibitz works around. */
 export const faultsOfProtobuf: Faults = {
   "An error names the key or value that could not be decoded in its text only."() {
     for (const [json, means] of Object.entries(undecodable)) {
@@ -44,7 +43,6 @@ function violationsOf(init: { readonly moves?: string[]; readonly engine?: strin
   return createValidator().validate(AnalysisRequestSchema, request).violations ?? [];
 }
 
-/** Faults of protovalidate that Kibitz works around. */
 export const faultsOfProtovalidate: Faults = {
   "Every item of a list that is too long is checked and reported."() {
     const violations = violationsOf({ moves: Array(5000).fill("") });
