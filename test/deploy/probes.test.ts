@@ -8,7 +8,7 @@ import { expect, onTestFinished, test } from "vitest";
 
 const textOf = (path: string) => readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8");
 
-/** A port that answers every request with this status, and the paths that it was asked for. */
+/** Starts an HTTP server that responds with the given status and records the requested paths. */
 async function startPort(status: number) {
   const asked: (string | undefined)[] = [];
   const server = createServer((req, res) => {
@@ -21,7 +21,7 @@ async function startPort(status: number) {
   return { asked, port: String((server.address() as AddressInfo).port) };
 }
 
-/** Runs the health check of the image, and gives its exit code. */
+/** Runs the health check of the container image. Returns the exit code. */
 async function checkHealth(env: Readonly<Record<string, string>>): Promise<number> {
   const [, command = "[]"] = /^HEALTHCHECK .*\\\n +CMD (\[.*\])$/m.exec(textOf("Dockerfile")) ?? [];
   const [program, ...args]: readonly string[] = JSON.parse(command);

@@ -5,19 +5,18 @@ import { expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Every document of the project, without vendored and generated ones. */
 const documents = globSync("**/*.md", { cwd: root, exclude: (path) => /(^|\/)node_modules$/.test(path) })
   .map((path) => path.replaceAll("\\", "/"))
   .filter((path) => !/(^|\/)(dist|release|data|node_modules|\.venv)\//.test(path))
   .toSorted()
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
-/** Removes blocks of code, because they contain no links. */
+/** Removes blocks of code, which contain no links. */
 function prose(text: string): string {
   return text.replace(/^```[\s\S]*?^```/gm, "");
 }
 
-/** Returns the anchors of headings, as GitHub makes them. */
+/** Builds the anchors of headings by the rules of GitHub. */
 function anchorsOf(text: string): readonly string[] {
   return [...prose(text).matchAll(/^#+ (.+)$/gm)].map(([, heading = ""]) =>
     heading
@@ -27,7 +26,7 @@ function anchorsOf(text: string): readonly string[] {
   );
 }
 
-/** Returns links into the project whose target does not exist. */
+/** Returns the links to files and headings of the project that do not exist. */
 function deadLinksIn({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   const links = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
   return links.filter((link) => {
@@ -43,16 +42,16 @@ function deadLinksIn({ path, text }: { readonly path: string; readonly text: str
   });
 }
 
-/** Folders that a path in a document can be relative to; most paths are given without `src/`. */
+/** A path in a document may omit `src/`, `test/` or `tools/`. */
 const places = ["", "src", "test", "tools"];
 
-/** The modules, except `text`, because media types begin with that word, too. */
+/** Every module but `text`, because media types also begin with `text/`. */
 const modules = readdirSync(join(root, "src"), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== "text")
   .map(({ name }) => name);
 const inModule = new RegExp(`^(${modules.join("|")})/[\\w./*-]+$`);
 
-/** Returns the files and folders that a document names in code and that do not exist. */
+/** Returns the names of files and folders in a document that do not exist. */
 function deadPathsIn({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   const named = [...prose(text).matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
   const paths = named.filter(

@@ -6,8 +6,8 @@ import manifest from "../../package.json" with { type: "json" };
 import { mcpCommand } from "../../src/cli/mcp.ts";
 
 /**
- * On npm, `kibitz` is another project's package. So a command that installs or runs Kibitz names `kibitz-chess` or its tarball.
- * One exception: `npx kibitz` finds the program of a checkout, if its paragraph, with the code behind it, says "checkout".
+ * On npm, the package `kibitz` belongs to another project. Commands must therefore name `kibitz-chess` or its tarball. `npx
+ * kibitz` is correct in a checkout, if the paragraph of the command contains the word "checkout".
  */
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const here = "test/docs/package-name.test.ts";
@@ -22,11 +22,10 @@ const texts = globSync("{*,**/*}.{md,ts,js,json,sh,yaml,yml,html,service,toml,go
   .map((path) => ({ path, text: readFileSync(join(root, path), "utf8") }));
 
 const runners = /\b(npx|npm (?:exec|x|install|i|add)|pnpm (?:dlx|add)|yarn (?:dlx|add)|bunx)\b([^`"|;&\n]*)/g;
-/** Matches the arguments in a client's configuration: `["-y", "kibitz", "mcp"]`. */
 const argumentLists = /\[\s*"-y",([^\]]*)\]/g;
 const oldPlaces = /node_modules\/kibitz\/|\bkibitz-\d[\d.]*\.tgz/g;
 
-/** The commands of a paragraph that install or run somebody else's package. */
+/** Returns the commands that would install or run the package of the other project. */
 function wrongCommandsIn(paragraph: string): readonly string[] {
   const commands = [...paragraph.matchAll(runners)].filter(([, runner, rest = ""]) => {
     const words = rest.split(/[\s'")]+/).map((word) => word.replace(/[.,:]+$/, ""));
@@ -41,7 +40,7 @@ function wrongCommandsIn(paragraph: string): readonly string[] {
   return [...commands, ...lists, ...paragraph.matchAll(oldPlaces)].map(([command]) => command.trim());
 }
 
-/** Splits a document into paragraphs, each block of code with the paragraph before it; splits other files into lines. */
+/** A block of code belongs to the paragraph before it. Files that are no Markdown are split into lines. */
 function paragraphsOf({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   return path.endsWith(".md") ? text.replace(/\n+(?=```\w)/g, "\n").split("\n\n") : text.split("\n");
 }

@@ -14,7 +14,6 @@ const { evaluate, evaluateBatch } = AnalysisService.method;
 const { reviewGame } = GameService.method;
 const { createKey } = KeyService.method;
 
-/** Returns the second cell of the row whose first cell is given. */
 function cellOf(first: string): string | undefined {
   return text
     .split("\n")

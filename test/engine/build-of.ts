@@ -1,6 +1,5 @@
 import type { EngineBuild, EngineOption } from "../../src/engine/engine.ts";
 
-/** The options of Stockfish that callers may set. */
 export const options: readonly EngineOption[] = [
   { name: "skill_level", engineName: "Skill Level", kind: "integer", default: 20, minimum: 0, maximum: 20 },
   { name: "uci_limit_strength", engineName: "UCI_LimitStrength", kind: "boolean", default: false },
@@ -8,9 +7,8 @@ export const options: readonly EngineOption[] = [
   { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
 ];
 
-/** A build. A test passes only the properties that matter to it. */
-export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
-  const settings = told.settings ?? { hashMb: 16, threads: 1 };
+export function buildOf(properties: Partial<EngineBuild> = {}): EngineBuild {
+  const settings = properties.settings ?? { hashMb: 16, threads: 1 };
   return {
     id: "stockfish-19",
     name: "Stockfish 19",
@@ -29,6 +27,6 @@ export function buildOf(told: Partial<EngineBuild> = {}): EngineBuild {
     sha256: "0".repeat(64),
     assertUnchanged: async () => {},
     assertGenuine: async () => {},
-    ...told,
+    ...properties,
   };
 }

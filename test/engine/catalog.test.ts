@@ -3,7 +3,7 @@ import { createCatalog } from "../../src/engine/catalog.ts";
 import type { EngineBuild, EnginePath } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
 
-/** `wasm 19`, `native 15.1`, `wasm 19 lite`, `native arasan-25`: as a build is told apart. */
+/** Parses a short description of a build, such as `wasm 19`, `native 15.1`, `wasm 19 lite` or `native arasan-25`. */
 function build(text: string): EngineBuild {
   const [path, name = "", net = "full"] = text.split(" ") as [EnginePath, string?, EngineBuild["net"]?];
   const [, family = "stockfish", version = ""] = /^(?:(arasan|berserk|clover)-)?(.*)$/.exec(name) ?? [];
@@ -133,7 +133,7 @@ describe("a request for", () => {
   test.each([
     ["latest", "auto", build("stockfish-19", "wasm")],
     ["latest", "wasm", build("stockfish-19", "wasm")],
-    // The newest version that the asked path can run.
+    // The expected build has the newest version that is available on the path.
     ["latest", "native", build("stockfish-18", "native")],
     ["stockfish-18", "auto", build("stockfish-18", "native")],
     ["stockfish-18", "wasm", build("stockfish-18", "wasm")],

@@ -21,10 +21,9 @@ function start(file: string, ...args: readonly string[]): UciTransport {
   return engine;
 }
 
-/** A Node process as an engine, given as source text. */
 const node = (source: string) => start(process.execPath, "-e", source);
 
-/** Waits until a file has this many lines, and returns them. Blocks the event loop meanwhile. */
+/** Blocks the event loop until the file has this many lines. */
 function waitForLines(file: string, count: number): readonly string[] {
   for (const startedAt = performance.now(); performance.now() - startedAt < 10_000; ) {
     const lines = existsSync(file) ? readFileSync(file, "utf8").split("\n").slice(0, -1) : [];
@@ -112,7 +111,7 @@ describe("an engine process", () => {
     const together = ["ucinewgame", "position startpos", "go depth 1"];
     for (let times = 1; times <= 20; times++) {
       engine.send(...together);
-      // This process is blocked meanwhile, and the engine gets the lines nevertheless.
+      // The engine receives the lines although the event loop of this process is blocked.
       const heard = waitForLines(file, times);
       expect(heard.at(-1)).toBe(JSON.stringify(`${together.join("\n")}\n`));
       expect(heard).toHaveLength(times);
@@ -160,7 +159,7 @@ describe("an engine process", () => {
 
   test("the child processes of an engine process are killed with it", async () => {
     const { file, args } = commandOfFake({ misbehaviour: "hang" });
-    // Without `exec`, the shell stays and the engine is its child.
+    // Without `exec`, the shell starts a child process for the engine.
     const script = writeScript(`"${file}" "${args.join('" "')}"\necho over`);
     const session = await createUciSession(buildOf().settings, start(script), defaultWatchTimes, forever);
     await underWay((onProgress) => session.search(jobOf(), forever, onProgress));

@@ -1,8 +1,7 @@
 import { afterEach, beforeEach, expect, vi } from "vitest";
 
 /**
- * Replaces the timers by fake ones, so that a test checks time limits to the millisecond, however busy the machine
- * is. Immediates stay real, because they do not depend on time.
+ * Replaces timers by fake timers, so that a test can check time limits exactly on a busy machine. `setImmediate` stays real.
  */
 export function takeClock(): void {
   vi.useFakeTimers({
@@ -10,7 +9,7 @@ export function takeClock(): void {
   });
 }
 
-/** Advances the clock, and runs everything that is due. */
+/** Advances the clock, and waits until the due timers and their callbacks have run. */
 export async function wait(ms: number): Promise<void> {
   await vi.advanceTimersByTimeAsync(ms);
   await new Promise(setImmediate);
@@ -20,17 +19,16 @@ export function giveClockBack(): void {
   vi.useRealTimers();
 }
 
-/** The number of timers that have neither fired nor been cleared. */
 export function openTimers(): number {
   return vi.getTimerCount();
 }
 
-/** Uses the fake clock in a file or group of tests. */
+/** Uses the fake clock in the tests of the surrounding `describe` or file. */
 export function useClock(): void {
   beforeEach(takeClock);
   afterEach(async () => {
     await wait(0);
-    // A timer that outlives its search or its engine could kill the engine of another test.
+    // A forgotten timer could kill the engine of the next test.
     const open = openTimers();
     giveClockBack();
     expect(open).toBe(0);

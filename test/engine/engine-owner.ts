@@ -1,6 +1,6 @@
 /**
- * A process that starts one engine of each kind and never closes them. The engines are idle, searching, or in a
- * search that cannot be stopped in a sandbox. The process prints `ready`, and waits to be killed.
+ * A program that starts one engine of each kind and never closes an engine. Some engines are idle, others are searching. One
+ * search runs in a sandbox and cannot be stopped. The program prints `ready` and then waits to be killed.
  */
 
 import { setTimeout } from "node:timers/promises";

@@ -11,24 +11,21 @@ import {
 } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
 
-/** The reaction of an engine to a search: it answers, goes on until it is aborted or closed, or fails. */
+/** The behavior in a search. `go on` searches until the search is aborted or the engine is closed. */
 type Conduct = "answer" | "go on" | FailureKind;
 
-/** An engine without a process. */
 interface FakeSession extends EngineSession {
   readonly build: EngineBuild;
-  /** Number of the engine, from 1, in the order of the starts. */
+  /** The first engine has the number 1. */
   readonly number: number;
-  /** Ends the engine from outside. */
+  /** Simulates the end of the engine process. */
   die(failure?: EngineFailure): void;
 }
 
-/** A backend of engines without processes, which records their starts and jobs. */
 export interface FakeEngines extends EngineBackend {
   readonly sessions: readonly FakeSession[];
-  /** The number of attempted starts. */
+  /** Includes failed starts. */
   readonly starts: number;
-  /** The jobs of all searches, in order. */
   readonly jobs: readonly SearchJob[];
 }
 
@@ -36,13 +33,13 @@ export interface FakeEnginesOptions {
   readonly path?: EngineBackend["path"];
   readonly builds?: readonly EngineBuild[];
   readonly discover?: EngineBackend["discover"];
-  /** By number of the engine. By default, every engine answers. */
+  /** Returns the behavior of the engine with this number. By default, every engine answers. */
   readonly conduct?: (number: number) => Conduct;
-  /** A promise that a start waits for; its rejection is the failure of the start. By number of the start. */
+  /** A start waits for this promise and fails if the promise is rejected. */
   readonly starting?: (number: number) => Promise<void> | undefined;
-  /** Resident memory, as the system would report it. */
+  /** Returns the resident memory that the operating system would report. */
   readonly memoryBytes?: (session: FakeSession) => number | undefined;
-  /** A promise that an engine waits for before it stops for a caller that has left. By default, it stops at once. */
+  /** After a disconnect, an engine waits for this promise before it stops. By default, an engine stops at once. */
   readonly stopping?: Promise<void>;
 }
 
@@ -148,12 +145,12 @@ function createFakeSession(
       };
       signal.addEventListener("abort", leave, { once: true });
       if (conduct !== "go on") {
-        die(new EngineFailure(conduct, `engine ${number} was told to fail`));
+        die(new EngineFailure(conduct, `engine ${number} fails as the test requires`));
       }
       return searching.promise;
     },
     async [Symbol.asyncDispose]() {
-      // A process takes a moment to be gone.
+      // A real process also ends a moment later.
       await new Promise(setImmediate);
       die();
     },

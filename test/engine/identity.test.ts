@@ -9,7 +9,7 @@ test.each([
     { id: "stockfish-15.1", family: "stockfish", version: "15.1", net: "full", license: gpl },
   ],
   ["Stockfish 19", { id: "stockfish-19", family: "stockfish", version: "19", net: "full", license: gpl }],
-  // The same version as the WebAssembly build of it: the two are paths of one engine.
+  // The WebAssembly build of the same version has the same id: both builds are paths of one engine.
   [
     "Stockfish 19 WASM",
     { id: "stockfish-19", family: "stockfish", version: "19", net: "full", license: gpl },

@@ -8,20 +8,24 @@ import type {
 } from "../../src/engine/engine.ts";
 import { positionOf, startFen } from "../chess/validated.ts";
 
-interface Told extends Partial<Omit<SearchJob, "position">> {
+interface JobFields extends Partial<Omit<SearchJob, "position">> {
   readonly fen?: string;
   readonly moves?: readonly string[];
   readonly chess960?: boolean;
 }
 
-/** A search job. A test passes only the properties that matter to it. */
-export function jobOf({ fen = startFen, moves = [], chess960 = false, ...told }: Told = {}): SearchJob {
+export function jobOf({
+  fen = startFen,
+  moves = [],
+  chess960 = false,
+  ...fields
+}: JobFields = {}): SearchJob {
   const position = positionOf(fen, { moves, chess960 });
   const limits = { depth: 14, nodes: undefined, movetimeMs: 60_000 };
-  return { position, ...limits, multipv: 1, searchMoves: [], options: {}, ...told };
+  return { position, ...limits, multipv: 1, searchMoves: [], options: {}, ...fields };
 }
 
-/** All events of a search: its states, and its answer last. */
+/** Returns the snapshots of a search, and its result as the last event. */
 export async function eventsOf(
   session: EngineSession,
   job: SearchJob,
@@ -32,7 +36,7 @@ export async function eventsOf(
   return [...events, done];
 }
 
-/** Begins a search and waits for its first state: the engine is then searching. */
+/** Begins a search, and waits for the first snapshot or for the end of the search. */
 export async function underWay(
   begin: (onProgress: OnProgress) => Promise<SearchDone>,
 ): Promise<{ readonly answer: Promise<SearchDone> }> {

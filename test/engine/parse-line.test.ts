@@ -6,7 +6,6 @@ function infoOf(line: string): UciInfo {
   return parsed.kind === "info" ? parsed.info : expect.fail(`${parsed.kind}: ${line}`);
 }
 
-/** The result of an info line without fields. */
 const nothing: UciInfo = { bound: "exact", pv: [] };
 
 describe("info", () => {

@@ -24,7 +24,7 @@ function createFakePool(options: FakeEnginesOptions = {}, memoryMaxBytes = roomy
   return { engines, pool: createPool({ backends: [engines], memoryMaxBytes, log: silentLog }) };
 }
 
-/** A pool that keeps the full build warm, as that of a server with that default engine does when it is ready. */
+/** Returns a pool that always keeps one engine of the full build running, like a server with this default engine. */
 async function readyPool(memoryMaxBytes = roomy, options: FakeEnginesOptions = {}) {
   const { engines, pool } = createFakePool(options, memoryMaxBytes);
   await pool.keepWarm(full, forever);
@@ -116,7 +116,7 @@ describe("starting an engine", () => {
   });
 });
 
-/** Acquires many engines at once: each caller gets its engine or its error. */
+/** Returns an engine or an error for each request. The requests are made at the same time. */
 const acquireMany = (pool: ReturnType<typeof createFakePool>["pool"], count: number) =>
   Array.from({ length: count }, () => pool.acquire(build, forever).catch((error) => error));
 
@@ -158,7 +158,6 @@ test("engine starts go on when their callers leave, each for the next caller of 
   gate.resolve();
   const acquired = await next;
   await turn();
-  // The other one is idle.
   expect(await pool.acquire(build, forever)).not.toBe(acquired);
   expect(engines.starts).toBe(2);
 });
@@ -179,7 +178,7 @@ test("engine starts that fail after their callers have left fail no other caller
 });
 
 describe("a build", () => {
-  /** Starts fail until they are told to work. */
+  /** The test decides whether the next starts fail. */
   function createBrokenPool() {
     let broken = true;
     const { engines, pool } = createFakePool({
@@ -357,7 +356,7 @@ describe("the build that is kept warm", () => {
     });
     const broken = await pool.acquire(full, forever);
     await expect(broken.search(jobOf(), forever)).rejects.toThrow();
-    // The retrying search does the same.
+    // The retry of a search also releases the broken engine and acquires a new engine.
     pool.release(broken);
     pool.release(await pool.acquire(full, forever));
     await settled();
@@ -379,7 +378,8 @@ describe("a memory budget", () => {
 
   test("a memory budget counts engines that are still being started", async () => {
     const gate = Promise.withResolvers<void>();
-    // Room for three: one is idle, two more come up at the same time, and a fourth.
+    // The memory is enough for three engines: one idle engine and two engines that start now. Then a fourth engine is
+    // requested.
     const { engines, pool } = createFakePool(
       {
         starting: (number) => (number > 1 ? gate.promise : undefined),
@@ -427,7 +427,7 @@ describe("a memory budget", () => {
     pool.release(await pool.acquire(lite, forever));
     await Promise.all([pool.acquire(full, forever), pool.acquire(full, forever)]);
     await new Promise(setImmediate);
-    // A second full engine is not taken for the 490 MB that one usually takes.
+    // The pool must expect the measured memory of the running engine, and not the usual 490 MB.
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true, true]);
   });
 });
@@ -464,7 +464,7 @@ describe("closing the pool", () => {
     expect(engines.sessions).toEqual([]);
   });
 
-  // The start may be in any of its last steps.
+  // Each round closes the pool in another of the last steps of the start.
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
     "closing the pool ends an engine that gets ready %i steps before",
     async (steps) => {
@@ -484,7 +484,7 @@ describe("closing the pool", () => {
   test("closing the pool waits for an engine that is ready before its abort arrives", async () => {
     const gate = Promise.withResolvers<void>();
     const engines = createFakeEngines({ starting: () => gate.promise });
-    // A backend may be past the point where it listens to its signal.
+    // A backend may ignore the abort signal after its last check of the signal.
     const late = { ...engines, start: () => engines.start(build, forever) };
     const pool = createPool({ backends: [late], memoryMaxBytes: roomy, log: silentLog });
     const acquired = pool.acquire(build, forever);

@@ -4,11 +4,10 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 interface Process {
   readonly pid: number;
   readonly parent: number;
-  /** `Z` is a zombie: a process that has ended, and whose parent has not noticed yet. */
+  /** `Z` is a zombie: the process has ended, but its parent process has not waited for it. */
   readonly state: string;
 }
 
-/** All processes of this machine. */
 function processes(): readonly Process[] {
   const rows = existsSync("/proc/self/stat")
     ? readdirSync("/proc").filter(isNumber).flatMap(readStat)
@@ -24,18 +23,18 @@ function processes(): readonly Process[] {
 
 const isNumber = (name: string) => /^\d+$/.test(name);
 
-/** Reads `pid (name) state parent …`. The name may contain any characters. */
+/** Parses `pid (name) state parent …`. The name may contain spaces and parentheses. */
 function readStat(pid: string): string[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
     return [`${pid} ${stat.slice(stat.lastIndexOf(")") + 2)}`];
   } catch {
-    // The process has ended meanwhile.
+    // The process has ended since the folder was read.
     return [];
   }
 }
 
-/** The running descendants of a process. */
+/** Returns the running children of a process, their children, and so on. */
 export function descendantsOf(pid: number): readonly number[] {
   const running = processes().filter(({ state }) => state !== "Z");
   const below = (parent: number): number[] =>
@@ -43,19 +42,19 @@ export function descendantsOf(pid: number): readonly number[] {
   return below(pid);
 }
 
-/** The engines that this test file is running. */
+/** Returns the process ids of the engines that belong to this process. */
 export function enginesRunning(): readonly number[] {
   return descendantsOf(process.pid);
 }
 
-/** Milliseconds of processor time that a process has used, in steps of 10. */
+/** Milliseconds of processor time. The operating system counts in steps of 10 ms. */
 export function processorMsOf(pid: number): number {
   if (existsSync("/proc/self/stat")) {
     const fields = readStat(String(pid)).join("").split(" ");
     return (Number(fields[12]) + Number(fields[13])) * 10;
   }
   const time = execFileSync("ps", ["-o", "time=", "-p", String(pid)], { encoding: "utf8" });
-  // Hours, if any, minutes and seconds: 0:01.25.
+  // The format is minutes and seconds, with hours if there are any: 0:01.25.
   return (
     time
       .trim()
@@ -64,7 +63,6 @@ export function processorMsOf(pid: number): number {
   );
 }
 
-/** The processes of `pids` that are still running. */
 export function stillRunning(pids: readonly number[]): readonly number[] {
   return processes()
     .filter(({ pid, state }) => pids.includes(pid) && state !== "Z")

@@ -5,10 +5,10 @@ import { join } from "node:path";
 import { createSandbox, noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
 
-/** Stands in for a server of any user: runs a hostile engine in the sandbox, and reports what the engine could do. */
+/** Acts as the server: runs a hostile engine in the sandbox, and reports which attacks succeeded. */
 const folder = mkdtempSync(join(tmpdir(), "kibitz-sandbox-"));
 process.once("exit", () => rmSync(folder, { recursive: true }));
-// Only the hidden folder is closed to other users.
+// Other users may enter this folder, but not its subfolder `data`.
 chmodSync(folder, 0o755);
 const hide = join(folder, "data");
 mkdirSync(hide, { mode: 0o700 });

@@ -13,7 +13,7 @@ import { copyOnce } from "../../src/engine/sandbox/copies.ts";
 import { linksFor } from "../../src/engine/sandbox/links.ts";
 import { createFolder } from "./write-script.ts";
 
-/** Writes a module and its loader, which no other user can read. */
+/** Writes two engine files that only the owner can read. */
 function writeEngine(): readonly string[] {
   const folder = createFolder();
   const files = ["engine.js", "engine.wasm"].map((name) => join(folder, name));

@@ -1,4 +1,7 @@
-/** Starts an engine when no file descriptor is left, and again when there are enough. Run under a low `ulimit -n`. */
+/**
+ * Starts an engine while all file descriptors are used, and again after descriptors were closed. Run this program with a low
+ * `ulimit -n`.
+ */
 import { closeSync, openSync } from "node:fs";
 import { createFakeBackend } from "../support/fake-engine/index.ts";
 import { buildOf } from "./build-of.ts";
@@ -18,7 +21,7 @@ try {
     taken.push(openSync("/dev/null", "r"));
   }
 } catch {
-  // No file descriptor is left.
+  // All file descriptors are in use.
 }
 const without = await start();
 for (const descriptor of taken) {

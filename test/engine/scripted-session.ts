@@ -6,7 +6,7 @@ import { startFen } from "../chess/validated.ts";
 import { buildOf } from "./build-of.ts";
 import { createScript, type Script } from "./scripted-transport.ts";
 
-/** The greeting of the scripted engine: that of Stockfish, without the options that no test needs. */
+/** The UCI lines of Stockfish after `uci`. Options that no test needs are omitted. */
 export const greeting: readonly string[] = [
   "id name Scripted 1",
   "id author the script",
@@ -20,24 +20,24 @@ export const greeting: readonly string[] = [
   "uciok",
 ];
 
-/** The lines that begin the search of `jobOf()`. */
+/** The commands for the search of `jobOf()`. */
 export const [position, go] = [`position fen ${startFen}`, "go depth 14 movetime 60000"];
 
-/** A complete iteration of one line. */
+/** Returns the `info` line of a finished depth. */
 export const iteration = (depth: number, move: string, more = "") =>
   `info depth ${depth} seldepth ${depth + 2} score cp 30 wdl 80 900 20 nodes ${depth * 100} nps 1000 hashfull 1 tbhits 0 time ${depth} ${more}pv ${move}`;
 
-/** Waits for one turn of the event loop: everything that needs no new line and no timer happens. */
+/** Waits until every callback has run that waits only for the event loop. */
 export const turn = () => new Promise(setImmediate);
 
-/** A script that the test must follow to its end. */
+/** The test fails if the script was not followed to its end. */
 export function script(): Script {
   const created = createScript();
   onTestFinished(() => created.assertDone());
   return created;
 }
 
-/** The beginning of every conversation with the engine above. */
+/** A script that has the commands and lines of an engine start. */
 export function greetedScript(): Script {
   return script()
     .expect("uci", greeting)
@@ -45,7 +45,7 @@ export function greetedScript(): Script {
     .expect("isready", ["readyok"]);
 }
 
-/** The lines by which an engine is cleaned after a search, with its answer. */
+/** Expects the commands that reset an engine after a search. */
 export function expectCleaning(conversation: Script, ...resets: readonly string[]): Script {
   for (const reset of resets) {
     conversation.expect(reset);
@@ -53,7 +53,7 @@ export function expectCleaning(conversation: Script, ...resets: readonly string[
   return conversation.expect("ucinewgame").expect("isready", ["readyok"]);
 }
 
-/** A session at the end of its greeting, and the script that goes on from there. */
+/** Returns a session that has just started, and its script. The test can add further steps to the script. */
 export async function openScripted(
   conversation: Script = greetedScript(),
 ): Promise<{ session: EngineSession; conversation: Script }> {

@@ -1,27 +1,30 @@
 import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
 
 /**
- * A fake engine that follows a script: the lines that it expects, and the lines that it prints after each of them.
- * The scripts document the state machine of a session.
+ * A fake engine that follows a script. Each step of the script is an expected command and the lines that the engine prints as
+ * the response.
  */
 export interface Script extends UciTransport {
-  /** Adds the next line that must be sent, and the lines that the engine prints then. */
+  /** Adds a step: the next expected command, and the lines of the response. */
   expect(command: string, answer?: readonly string[]): Script;
-  /** Closes the pipe after the last answer so far. */
+  /** Makes the last step so far close the pipe after its response. */
   thenHangUp(): Script;
   /** Prints lines now. */
   say(...lines: readonly string[]): void;
-  /** Closes the pipe, as a process that ends does. */
+  /**
+   * Closes the pipe now, as at the end of a process.
+   * @param by who ended the process
+   */
   hangUp(by?: ProcessEnd): void;
-  /** Resolves when this line has been sent `times` times. */
-  told(command: string, times?: number): Promise<void>;
-  /** The lines that were sent so far. */
+  /** Waits until the session has sent this command `times` times. */
+  waitForCommand(command: string, times?: number): Promise<void>;
+  /** The commands that the session has sent. */
   readonly sent: readonly string[];
-  /** The lines that were sent so far, grouped by write. */
+  /** The commands that the session has sent, grouped by write. */
   readonly writes: readonly (readonly string[])[];
-  /** Throws if a line differed from the script, or if the script is not at its end. */
+  /** Throws if a command differed from the script, or if a step is missing. */
   assertDone(): void;
-  /** Processor time that the engine has used; undefined as on systems that do not report it. */
+  /** Milliseconds of processor time. Undefined simulates a system that does not report processor time. */
   usedMs: number | undefined;
   readonly killed: boolean;
 }
@@ -34,7 +37,6 @@ interface Step {
 
 export function createScript(): Script {
   const steps: Step[] = [];
-  /** Both sides of the conversation so far. */
   const transcript: string[] = [];
   const sent: string[] = [];
   const writes: (readonly string[])[] = [];
@@ -48,13 +50,13 @@ export function createScript(): Script {
   const processEnd = Promise.withResolvers<ProcessEnd>();
   const say = (...lines: readonly string[]) => {
     transcript.push(...lines.map((line) => `engine: ${line}`));
-    // The lines arrive together, and not before the session has finished its write.
+    // Real lines arrive after the session has finished its write. Several lines arrive together.
     queueMicrotask(() => lines.forEach(receive));
   };
   const hangUp = (by: ProcessEnd = "itself") => {
     ended = true;
     processEnd.resolve(by);
-    // The pipe ends after the lines that were printed before.
+    // The session first receives the lines that were printed earlier.
     queueMicrotask(() => (mismatch ? pipeEnd.reject(mismatch) : pipeEnd.resolve()));
   };
   const conversation = (problem: string) => {
@@ -63,7 +65,7 @@ export function createScript(): Script {
   };
 
   function hear(line: string) {
-    // An engine that is gone ignores all lines.
+    // An engine that has ended ignores commands.
     if (ended) {
       return;
     }
@@ -105,7 +107,7 @@ export function createScript(): Script {
     hangUp,
     sent,
     writes,
-    told: (command, times = 1) =>
+    waitForCommand: (command, times = 1) =>
       new Promise((resolve) => {
         const check = () => {
           if (sent.filter((line) => line === command).length >= times) {

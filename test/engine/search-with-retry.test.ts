@@ -95,7 +95,7 @@ describe("a search whose engine fails", () => {
     const caller = new AbortController();
     const { engines, search } = supervise({ conduct: () => "exited" });
     const running = search(build, job, caller.signal, () => {
-      // The engine has failed then, the retrying search does not know it yet.
+      // The engine has failed, but the retry has not noticed the failure yet.
       void engines.sessions[0]?.exited.then(() => caller.abort(new Error("left")));
     });
     await expect(running).rejects.toThrow("left");
@@ -157,7 +157,7 @@ test("a search whose caller has left ends when its engine ends", async () => {
   caller.abort(new Error("left"));
   await new Promise(setImmediate);
   expect(over).toBe(false);
-  // Nor is it acquired to anybody else.
+  // The pool does not give the engine to another client.
   const other = await pool.acquire(build, forever);
   expect(other).toMatchObject({ number: 2 });
   stopping.resolve();

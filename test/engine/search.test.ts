@@ -12,19 +12,18 @@ const { silenceMs, unresponsiveMs, lateMs, stopMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 const firstLine = "info depth 1 score cp 30 time 1 pv e2e4";
 
-/** Runs one search on an engine that prints these lines. */
 async function searchOf(
-  told: Parameters<typeof jobOf>[0],
+  fields: Parameters<typeof jobOf>[0],
   goLine: string,
   ...lines: readonly string[]
 ): Promise<SearchDone> {
   const { session, conversation } = await openScripted();
   conversation.expect(position).expect(goLine, lines);
   expectCleaning(conversation);
-  return session.search(jobOf(told), forever);
+  return session.search(jobOf(fields), forever);
 }
 
-/** A session in a search that ends by its time, if the engine ends it. */
+/** Starts a search with a time limit. The engine prints nothing yet, so the test decides how the search ends. */
 async function searching(movetimeMs = 60_000, signal = forever) {
   const { session, conversation } = await openScripted();
   const goLine = `go depth 14 movetime ${movetimeMs}`;
@@ -36,9 +35,9 @@ async function searching(movetimeMs = 60_000, signal = forever) {
     .finally(() => {
       outcome.settled = true;
     });
-  // Rejections are awaited later.
+  // Prevents an unhandled rejection before the test awaits the search.
   search.catch(() => {});
-  await conversation.told(goLine);
+  await conversation.waitForCommand(goLine);
   return { session, conversation, search, outcome, depths };
 }
 
@@ -218,7 +217,7 @@ describe("a search that passes its limit", () => {
     expect(await answer).toMatchObject({ endedBy: "time" });
   });
 
-  test("an engine that does not end by its limit is told to stop, and its answer counts", async () => {
+  test("an engine that does not end by its limit is fields to stop, and its answer counts", async () => {
     const { session, conversation, search } = await searching(300);
     conversation.expect("stop", [firstLine, "bestmove e2e4"]);
     expectCleaning(conversation);
@@ -242,7 +241,7 @@ describe("a search that passes its limit", () => {
     expect(lateMs + stopMs).toBeLessThan(1500);
   });
 
-  test("an engine that was told to stop gets no second stop and no more time when its caller leaves", async () => {
+  test("an engine that was fields to stop gets no second stop and no more time when its caller leaves", async () => {
     const caller = new AbortController();
     const { conversation, search } = await searching(300, caller.signal);
     conversation.expect("stop");
@@ -261,7 +260,7 @@ describe("a search that passes its limit", () => {
   test.each([
     ["used the processor meanwhile", 100, true],
     ["was hardly given the processor", 90, false],
-    ["runs on a system that does not tell", undefined, true],
+    ["runs on a system that reports no processor time", undefined, true],
   ])(
     "an engine that ignores stop, and %s, blames its position: %s ms, %s",
     async (_, usedMs, blamesPosition) => {
@@ -325,7 +324,7 @@ describe("a search that is cut short", () => {
     const { session, conversation, search } = await searching();
     session.cutShort();
     await turn();
-    // A server that stops does so again and again.
+    // A stopping server repeats this call.
     session.cutShort();
     expect(conversation.sent).not.toContain("stop");
     expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
@@ -405,7 +404,7 @@ describe("an engine that searches in silence", () => {
     for (const again of [2, 3, 4]) {
       conversation.expect("isready", ["readyok"]);
       await wait(silenceMs);
-      await conversation.told("isready", again);
+      await conversation.waitForCommand("isready", again);
     }
     expectCleaning(conversation);
     conversation.say(firstLine, "bestmove e2e4");
@@ -446,7 +445,7 @@ describe("an engine that searches in silence", () => {
 });
 
 describe("a server that stood still", () => {
-  /** Pauses this process, as SIGSTOP, a debugger or the garbage collector does. */
+  /** Blocks this process, like SIGSTOP, a debugger or the garbage collector. */
   function standStill(ms: number): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   }

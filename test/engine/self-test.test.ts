@@ -6,7 +6,7 @@ import { createFakeEngines, fakeAnswer } from "./fake-engines.ts";
 
 const forever = new AbortController().signal;
 
-/** An engine with given answers: the mate that it finds, the nodes that each search visits, and the move of its third search. */
+/** A fake engine with the given results: the mate that it finds, the nodes of each search, and the move of its third search. */
 async function engine(
   mate: number | undefined,
   nodesOfSearch: (number: number) => number,

@@ -25,18 +25,17 @@ const start = (conversation: Script, build = buildOf(), signal = forever) =>
 
 useClock();
 
-/** A session in a search. */
 async function searching(signal = forever) {
   const { session, conversation } = await openScripted();
   conversation.expect(position).expect(go);
   const search = session.search(jobOf(), signal);
-  // Rejections are awaited later.
+  // Prevents an unhandled rejection before the test awaits the search.
   search.catch(() => {});
-  await conversation.told(go);
+  await conversation.waitForCommand(go);
   return { session, conversation, search };
 }
 
-/** A session that has answered a search, and whose engine is still being cleaned. */
+/** Runs a search to its end. The engine has not confirmed yet that it is ready for the next search. */
 async function cleaning() {
   const { session, conversation } = await openScripted();
   conversation.expect("setoption name Skill Level value 3").expect(position);
@@ -129,7 +128,7 @@ describe("the greeting", () => {
     const conversation = script().expect("uci");
     const caller = new AbortController();
     const session = start(conversation, buildOf(), caller.signal);
-    await conversation.told("uci");
+    await conversation.waitForCommand("uci");
     caller.abort(new Error("enough"));
     await expect(session).rejects.toThrow("enough");
     expect(conversation.killed).toBe(true);
@@ -142,7 +141,7 @@ describe("the greeting", () => {
     expect(conversation.killed).toBe(true);
   });
 
-  // The caller must have a living engine, or its abort reason and no engine.
+  // The client must get either a running engine, or its abort reason and no engine.
   test.each(Array.from({ length: 16 }, (_, steps) => steps))(
     "a caller that leaves %i steps after the last line of the greeting leaves no engine behind",
     async (steps) => {
@@ -152,7 +151,7 @@ describe("the greeting", () => {
         ({ alive }) => (alive ? "alive" : "dead"),
         (error) => `${error}, ${conversation.killed ? "killed" : "left running"}`,
       );
-      await conversation.told("isready");
+      await conversation.waitForCommand("isready");
       conversation.say("readyok");
       for (let step = 0; step < steps; step++) {
         await Promise.resolve();
@@ -308,7 +307,7 @@ describe("an engine whose caller has left", () => {
     await expect(search).rejects.toMatchObject({ kind: "overtime" });
   });
 
-  // At some of these steps the answer is on its way to the caller, at others the caller has it.
+  // In some rounds the result has not reached the client yet, in others it has.
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     "an engine whose caller leaves %i steps after its bestmove is not stopped",
     async (steps) => {
@@ -431,7 +430,6 @@ describe("a session that is closed", () => {
     await session[Symbol.asyncDispose]();
     await expect(search).rejects.toMatchObject({ kind: "exited" });
     expect(conversation.killed).toBe(true);
-    // The engine did not fail.
     expect(await session.exited).toBeUndefined();
   });
 

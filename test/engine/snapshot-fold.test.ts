@@ -11,7 +11,7 @@ interface Limits {
   readonly movetimeMs: number;
 }
 
-/** Folds lines. Returns the states on the way, and the final one. */
+/** Returns the intermediate snapshots and the final snapshot. */
 function foldOf(lines: readonly string[], { nodes, ...limits }: Limits) {
   const fold = createSnapshotFold({ nodes, ...limits });
   const complete: Snapshot[] = [];
@@ -26,7 +26,7 @@ function foldOf(lines: readonly string[], { nodes, ...limits }: Limits) {
 }
 
 const recorded = fileURLToPath(new URL("recorded", import.meta.url));
-/** The output of a real engine; `recorded/record.ts` made the files. */
+/** Output of a real engine, recorded with `recorded/record.ts`. */
 const textOf = (name: string) => readFileSync(`${recorded}/${name}.txt`, "utf8");
 
 function foldRecorded(name: string, limits: Limits) {
@@ -159,7 +159,7 @@ describe("what Stockfish printed in 8 s, all lines after each one since the thir
   const limits = { lineCount: 2, movetimeMs: 8000 };
 
   test("an iteration is left out if only its first line was searched, even if it looks complete", () => {
-    // Its second line, of the new depth and with an exact score, is the move that was best before.
+    // The second line has the new depth and an exact score, but its move is the previous best move.
     const { complete, final } = foldRecorded("stockfish-15.1-multipv2-movetime8000", limits);
     expect(depthsOf(complete).slice(-3)).toEqual([19, 20, 21]);
     expect(final).toMatchObject({ depth: 21, complete: true });
@@ -252,9 +252,9 @@ describe("lines made up", () => {
     ],
     ["it is the first so late, and nothing follows", [late(1, 1), late(1, 2)], [], 1],
     ["it is the second so late", [late(1, 1), late(1, 2), late(2, 1), late(2, 2)], [1, 2], 2],
-  ])("currmove lines show if an iteration is complete: %s", (_, lines, told, last) => {
+  ])("currmove lines show if an iteration is complete: %s", (_, lines, depths, last) => {
     const { complete, final } = foldOf(lines, limits);
-    expect(depthsOf(complete)).toEqual(told);
+    expect(depthsOf(complete)).toEqual(depths);
     expect(final?.complete ? final.depth : undefined).toBe(last);
   });
 

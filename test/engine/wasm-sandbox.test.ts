@@ -9,7 +9,7 @@ import { buildOf } from "./build-of.ts";
 import { linesOf } from "./lines-of.ts";
 import { createFolder } from "./write-script.ts";
 
-/** Runs a program in place of an engine, and returns its output. */
+/** Runs a program with the restrictions of an engine. Returns the output. */
 async function runAsEngine(source: string): Promise<readonly string[]> {
   const file = join(createFolder(), "engine.js");
   writeFileSync(
@@ -43,7 +43,7 @@ test("an engine may not open databases, which ignore the permission model", asyn
   expect(await runAsEngine("attempt(() => require('node:sqlite'))")).toEqual(["ERR_UNKNOWN_BUILTIN_MODULE"]);
 });
 
-// Node's permission model covers the network from version 25 on.
+// Before version 25, the permission model of Node does not restrict the network.
 testWith("node 25")("an engine may not call anybody", async () => {
   const connect = `new Promise((resolve, reject) =>
     require('net').connect(9, '127.0.0.1').on('connect', resolve).on('error', reject))`;

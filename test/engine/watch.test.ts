@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFloodMeter } from "../../src/engine/uci/watch.ts";
 
-/** A tenth of the burst that is allowed, with its line end. */
+/** 100,000 characters with the line end: a tenth of the characters that are allowed at once. */
 const line = "x".repeat(99_999);
 
 function openMeter() {

@@ -12,7 +12,7 @@ import { writeScript } from "./write-script.ts";
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
 
-/** A backend whose engine is a script that starts Stockfish as a child and waits for it, as most such scripts do. */
+/** The engine is a script that starts Stockfish as a child process and waits for its end. Many operators use such scripts. */
 function wrapped() {
   const where = { files: [writeScript(`"${nativeStockfish()}"\necho over`)], searchPath: "" };
   return createNativeBackend(settings, where, noSandbox, silentLog);
@@ -50,7 +50,7 @@ testWith("native")(
   },
 );
 
-// A working engine ends by itself at the end of its input.
+// A healthy engine ends at the end of its input.
 testWith("native")("an unresponsive engine does not outlive its script", async () => {
   const { session, shell, engine } = await startWrapped();
   process.kill(engine, "SIGSTOP");
@@ -61,6 +61,6 @@ testWith("native")("an unresponsive engine does not outlive its script", async (
 
 testWith("native")("the memory of an engine in a script is its own, and not the shell's", async () => {
   const { session } = await startWrapped();
-  // Debian's Stockfish 15.1 with 16 MiB of hash takes 130 MB, a shell one or two.
+  // Debian's Stockfish 15.1 with 16 MiB of hash needs 130 MB of memory, and a shell needs 1 to 2 MB.
   expect(session.memoryBytes()).toBeGreaterThan(50e6);
 });

@@ -3,16 +3,16 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** A folder that is gone after the test. */
+/** Deletes the folder after the test. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-"));
-  // Engines run as another user where the tests run as root.
+  // If the tests run as root, engines run as another user and must be able to read the folder.
   chmodSync(folder, 0o755);
   onTestFinished(() => rmSync(folder, { recursive: true }));
   return folder;
 }
 
-/** A shell script that can be run, in a folder of its own. */
+/** Writes an executable shell script. Returns the path of the script. */
 export function writeScript(text: string, name = "stockfish", folder = createFolder()): string {
   const file = join(folder, name);
   writeFileSync(file, `#!/bin/sh\n${text}\n`);

@@ -6,18 +6,16 @@ import { loadConfig } from "../../src/wiring/config.ts";
 import { createFakeBackend, type FakeEngineOptions } from "../support/fake-engine/index.ts";
 import { neverLate } from "../support/never-late.ts";
 
-/** The app over the fake engine, which misbehaves as it is told. Disposing of it stops it. */
+/** An app whose engines are fake and can be made to fail. */
 export interface FakeApp extends AsyncDisposable {
   readonly url: string;
-  /** Warnings and errors in the log: the message, and the kind of the failure. */
+  /** The warnings and errors in the log. Each entry is the message and the error code. */
   readonly complaints: readonly string[];
-  /** Engines that are being started, and those that it has. */
   readonly engines: { readonly starting: number; readonly alive: number };
-  /** How every engine behaves that is started from now on, and what it is given time for, for so many starts. */
+  /** Makes the next `starts` engines misbehave as the options say. Later engines behave normally. */
   arm(options: FakeEngineOptions, starts?: number): void;
 }
 
-/** Engines behave until they are told otherwise. */
 export async function startFakeApp(dataDir: string): Promise<FakeApp> {
   const complaints: string[] = [];
   const complain: Log["warn"] = ({ kind, code }, message) => {
@@ -32,7 +30,7 @@ export async function startFakeApp(dataDir: string): Promise<FakeApp> {
     KIBITZ_STORE_MB: "0",
     KIBITZ_DATA_DIR: dataDir,
   });
-  let told: FakeEngineOptions = {};
+  let misbehavior: FakeEngineOptions = {};
   let starts = 0;
   const engines = { starting: 0, alive: 0 };
   const backend: EngineBackend = {
@@ -40,7 +38,7 @@ export async function startFakeApp(dataDir: string): Promise<FakeApp> {
     async start(build, signal) {
       engines.starting++;
       try {
-        const session = await createFakeBackend(starts-- > 0 ? told : {}).start(build, signal);
+        const session = await createFakeBackend(starts-- > 0 ? misbehavior : {}).start(build, signal);
         engines.alive++;
         void session.exited.then(() => engines.alive--);
         return session;
@@ -49,17 +47,17 @@ export async function startFakeApp(dataDir: string): Promise<FakeApp> {
       }
     },
   };
-  const room = startEngines(
+  const startingEngines = startEngines(
     { backends: [backend], defaultEngine: undefined, memoryMaxBytes: 4e9, log },
     new AbortController().signal,
   );
-  const app = await startApp(config, log, room, { lag: neverLate });
+  const app = await startApp(config, log, startingEngines, { lag: neverLate });
   return {
     url: app.url,
     complaints,
     engines,
     arm(options, count = 1) {
-      told = options;
+      misbehavior = options;
       starts = count;
     },
     [Symbol.asyncDispose]: () => app.stop(),

@@ -17,16 +17,16 @@ testWith("util-linux")(
     const shortage = noFileGrowsBeyond(name);
     shortage.begin(root);
     onTestFinished(() => shortage.end(root));
-    // Into the file from its beginning: a hundred of the characters fit.
+    // The output is written from the beginning of the file. 100 characters fit.
     const output = openSync(file, "r+");
     onTestFinished(() => closeSync(output));
-    const told: (string | undefined)[] = [];
+    const errorCodes: (string | undefined)[] = [];
     const { once, write } = fileOutput(output);
-    once("error", (error: NodeJS.ErrnoException) => told.push(error.code));
+    once("error", (error: NodeJS.ErrnoException) => errorCodes.push(error.code));
     write("é".repeat(40));
-    expect(told).toEqual([]);
+    expect(errorCodes).toEqual([]);
     write("é".repeat(40));
-    expect(told).toEqual(["EFBIG"]);
+    expect(errorCodes).toEqual(["EFBIG"]);
     expect(statSync(file).size).toBe(100);
     expect(readFileSync(file, "utf8")).toBe("é".repeat(50));
   },

@@ -1,9 +1,9 @@
 import { onTestFinished } from "vitest";
 
 /**
- * Asks `/healthz` again and again, and keeps how long each answer took, in milliseconds. Stop it to get them; with the test it ends anyway.
- *
- * @param nowMs the clock that this is told by
+ * Requests `/healthz` repeatedly until the returned function is called or the test ends. The function returns the response
+ * times in milliseconds.
+ * @param nowMs the clock that measures the response times
  */
 export function probeHealth(
   url: string,
@@ -24,7 +24,7 @@ export function probeHealth(
       await new Promise((resolve) => setTimeout(resolve, everyMs));
     }
   })();
-  // Errors after a failed test do not matter.
+  // After a failed test, errors of the probe are not important.
   probing.catch(() => {});
   onTestFinished(() => {
     going = false;

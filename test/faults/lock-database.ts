@@ -2,9 +2,12 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { onTestFinished } from "vitest";
 
-/** Locks the database of a data folder as another process does that writes and does not end; the lock ends with the test at the latest. */
+/**
+ * Locks the database like another process with an unfinished write. The lock ends with the test if the test does not release it
+ * earlier.
+ */
 export function lockDatabase(folder: string): { release(): void } {
-  // To SQLite each connection is a process of its own.
+  // SQLite treats another connection like another process.
   const other = new DatabaseSync(join(folder, "kibitz.db"));
   other.exec("BEGIN IMMEDIATE");
   const release = () => {

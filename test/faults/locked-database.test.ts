@@ -12,7 +12,10 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { lockDatabase } from "./lock-database.ts";
 
 const folder = useTemporaryFolder();
-/** They share a database: one soon gives a lock up, the other waits for it longer than a test takes. */
+/**
+ * Both nodes use one database. The first node stops waiting for a lock soon, and the second node waits longer than the test
+ * runs.
+ */
 const [hasty, patient] = useNodes(
   { KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_MB: "0" },
   { engines: createEnginesInProcess(), busyMaxMs: 300, flushMs: 50 },
@@ -24,7 +27,6 @@ const complaints = () =>
   hasty.logged
     .map((line) => (line as { readonly message: string }).message)
     .filter((message) => message.startsWith("the database"));
-/** Milliseconds, as the key's holder is told. */
 async function engineTimeLeft(key: unknown): Promise<number> {
   const { body } = await get(`${hasty.url}/v1/keys/self`, { headers: withKey(key) });
   return remainingOf(body, "engine-day");
@@ -44,7 +46,6 @@ test("while another process has the database locked, analyses are answered, a ne
     "5",
     { code: "store_unavailable", next_action: "retry_later", retryable: true, retry_after_ms: 5000 },
   ]);
-  // A second refusal says nothing new.
   expect((await post(`${hasty.url}/v1/keys`, {})).status).toBe(503);
   expect(complaints()).toEqual([expect.stringContaining("the database cannot be written")]);
 

@@ -20,7 +20,7 @@ const app = useApp(
 );
 
 let callers = 0;
-/** Each call is another caller's, so that no limit refuses one. */
+/** Every request has a new address, so that no rate limit rejects a request. */
 const asNewCaller = () => ({
   "Content-Type": "application/json",
   "X-Forwarded-For": `198.51.100.${++callers}`,
@@ -29,7 +29,7 @@ const asNewCaller = () => ({
 const evaluate = (index: number) =>
   post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 + (index % 10) }, asNewCaller());
 
-/** How long it takes to be answered, 40 times with pauses. */
+/** Sends 40 requests with pauses. Returns the response times. */
 const answersOf = (ask: (index: number) => Promise<{ readonly status: number }>) =>
   timesOf(40, async (index) => {
     await sleep(40);
@@ -61,7 +61,7 @@ test("a locked database delays no probe and no analysis by 100 ms, and refuses a
   expect(analyses.medianMs).toBeLessThan(40);
   expect(analyses.worstMs).toBeLessThan(100);
   expect(refused.map(({ status }) => status)).toEqual(refused.map(() => 503));
-  // The server waits on a timer, which goes on while the machine keeps it waiting for a core.
+  // The server measures the 5 s with a timer, which also runs while a busy machine delays the server.
   expect(Math.min(...refused.map(({ elapsedMs }) => elapsedMs))).toBeGreaterThan(4800);
   expect(Math.max(...refused.map(({ ms }) => ms))).toBeLessThan(5500);
 });

@@ -7,7 +7,7 @@ import { describeWith } from "../support/needs.ts";
 import { until, useRedis } from "../support/redis.ts";
 import { useApp } from "../support/running-app.ts";
 
-/** For how long an answer of Redis is waited for, in milliseconds. */
+/** Milliseconds. The timeout of a request to Redis. */
 const operationMaxMs = 1500;
 
 describeWith("redis")("a node whose Redis stands still or is gone", () => {
@@ -19,11 +19,11 @@ describeWith("redis")("a node whose Redis stands still or is gone", () => {
         return redis.url;
       },
     },
-    // Keys are looked up anew each time, as they are after 3 seconds.
+    // Every request reads the key again. Normally, a key is read again after 3 seconds.
     { engines: createEnginesInProcess(), knownMs: 1, flushMs: 100, redis: { operationMaxMs } },
   );
   const quick = { fen: startFen, depth: 1 };
-  const told = (word: string) =>
+  const countOf = (word: string) =>
     app.logged.filter((line) => JSON.stringify(line).includes(`"message":"${word}:`)).length;
   const readiness = async () => (await get(`${app.url}/readyz`)).body;
   const newKey = async () => String((await post(`${app.url}/v1/keys`, {})).body.key);
@@ -55,18 +55,18 @@ describeWith("redis")("a node whose Redis stands still or is gone", () => {
     });
     expect(refused.body).toMatchObject({ code: "store_unavailable", retryable: true });
     expect((await post(`${app.url}/v1/keys`, {})).status).toBe(503);
-    expect([told("degraded"), told("recovered")]).toEqual([1, 0]);
+    expect([countOf("degraded"), countOf("recovered")]).toEqual([1, 0]);
 
     redis.resume();
     await until(async () => (await readiness()).degraded === undefined);
     await expectServing(unknown);
-    expect([told("degraded"), told("recovered")]).toEqual([1, 1]);
+    expect([countOf("degraded"), countOf("recovered")]).toEqual([1, 1]);
 
     await redis.kill();
     await expectServing(known);
     expect(await readiness()).toEqual({ status: "ready", degraded: ["store"] });
     await redis.restart();
     await until(async () => (await readiness()).degraded === undefined);
-    expect([told("degraded"), told("recovered")]).toEqual([2, 2]);
+    expect([countOf("degraded"), countOf("recovered")]).toEqual([2, 2]);
   });
 });

@@ -32,7 +32,7 @@ describeWith("redis")("a node whose Redis stands still", () => {
     await answerMs();
     redis.pause();
     const first = await timesOf(20, answerMs, 20);
-    // One of them noticed that Redis stands still: from now on, none waits for it.
+    // One of the first requests detected that Redis does not respond. Later requests do not wait for Redis.
     expect((await get(`${app.url}/readyz`)).body).toMatchObject({ degraded: ["store"] });
     const next = await timesOf(20, answerMs);
     expect(first.medianMs).toBeLessThan(550);

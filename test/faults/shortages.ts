@@ -3,15 +3,15 @@ import { rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 
-/** A way to run out of disk, and out of that again. */
+/** Simulates a full disk from `begin` until `end`. */
 export interface Shortage {
   begin(folder: string): void;
   end(folder: string): void;
 }
 
 /**
- * No file of this process may grow beyond that one in the folder: what a quota does, and works on every Linux without being
- * root.
+ * Limits every file of this process to the present size of the file `name`. A quota has the same effect. This works on every
+ * Linux without root.
  */
 export const noFileGrowsBeyond = (name: string): Shortage => ({
   begin(folder) {
@@ -23,13 +23,13 @@ export const noFileGrowsBeyond = (name: string): Shortage => ({
   },
 });
 
-/** The real thing: a small disk, and a file that fills it. */
+/** Fills a small disk with a file. */
 export const diskIsFull: Shortage = {
   begin(folder) {
     try {
       writeFileSync(join(folder, "filling"), "x".repeat(2_000_000));
     } catch {
-      // The disk is full.
+      // The write fails because the disk is full.
     }
   },
   end(folder) {
@@ -37,7 +37,7 @@ export const diskIsFull: Shortage = {
   },
 };
 
-/** Mounts a small disk there for the tests of the file or group. Only root can. */
+/** Mounts a small disk for the tests of a `describe` or file. Needs root. */
 export function mountSmallDisk(folder: string): void {
   beforeAll(() => void execFileSync("mount", ["-t", "tmpfs", "-o", "size=512k", "kibitz-test", folder]));
   afterAll(() => void execFileSync("umount", ["-l", folder]));

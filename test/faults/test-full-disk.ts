@@ -10,14 +10,14 @@ import { patienceMs } from "../support/patience.ts";
 import { useApp } from "../support/running-app.ts";
 import type { Shortage } from "./shortages.ts";
 
-/** Tests an app whose data folder cannot be written to for a while. */
+/** The disk of the data folder is full for some time, and then has space again. */
 export function testFullDisk(what: string, folder: string, shortage: Shortage): void {
   describe(what, () => {
     const flushMs = 100;
     const metrics = createMetrics("1.2.3");
     const app = useApp(
       { KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_MB: "0" },
-      // A lock is waited for longer than a test may take: a full disk that is taken for a lock hangs.
+      // The timeout for a lock is longer than a test may run. If the server treats a full disk like a lock, the test fails.
       { engines: createEnginesInProcess(), flushMs, busyMaxMs: 600_000, metrics },
     );
     const degraded = async () =>
@@ -44,7 +44,7 @@ export function testFullDisk(what: string, folder: string, shortage: Shortage): 
       ]);
       const answer = await post(`${url}/v1/eval`, { fen: startFen, depth: 14 }, headers);
       expect(answer.status).toBe(200);
-      // Several tries to write what was used.
+      // The server tries several times to write the used engine time.
       await sleep(10 * flushMs);
       expect((await get(`${url}/v1/keys/self`, { headers })).status).toBe(200);
       expect(complaints()).toEqual([expect.stringContaining("the database cannot be written")]);
@@ -68,14 +68,16 @@ export function testFullDisk(what: string, folder: string, shortage: Shortage): 
     });
 
     test(`if ${what}, the server notices room again although nobody writes`, async () => {
-      const told = complaints().length;
+      const earlier = complaints().length;
       shortage.begin(folder);
       const end = () => shortage.end(folder);
       onTestFinished(end);
       expect((await post(`${app.url}/v1/keys`, {})).status).toBe(503);
-      // Several looks whether there is.
+      // The server checks several times whether the disk has space.
       await sleep(5 * flushMs);
-      expect(complaints().slice(told)).toEqual([expect.stringContaining("the database cannot be written")]);
+      expect(complaints().slice(earlier)).toEqual([
+        expect.stringContaining("the database cannot be written"),
+      ]);
       expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 1']);
       end();
       await vi.waitFor(

@@ -1,4 +1,4 @@
-/** Each target's share of the time of `npm run test:fuzz`. The shares sum to 1. */
+/** The fractions of the running time of `npm run test:fuzz` that the targets get. The sum is 1. */
 const shares = {
   "fen-validation": 0.15,
   referee: 0.25,
@@ -11,12 +11,15 @@ const shares = {
 export type TargetName = keyof typeof shares;
 
 export interface Budget {
-  /** The seed of the first round; each round adds 1. */
+  /** The seed of the first round. Each later round adds 1. */
   readonly seed: number;
   readonly milliseconds: number;
 }
 
-/** From FUZZ_SEED and FUZZ_MINUTES, which `vitest.fuzz.config.ts` sets where the caller did not. */
+/**
+ * Reads FUZZ_SEED and FUZZ_MINUTES. `vitest.fuzz.config.ts` sets the defaults.
+ * @throws RangeError if a variable is invalid
+ */
 export function budgetOf(name: TargetName): Budget {
   const { FUZZ_SEED, FUZZ_MINUTES } = process.env;
   const [seed, minutes] = [Number(FUZZ_SEED), Number(FUZZ_MINUTES)];
@@ -26,7 +29,10 @@ export function budgetOf(name: TargetName): Budget {
   return { seed, milliseconds: minutes * 60_000 * shares[name] };
 }
 
-/** How many inputs are asked for by number and not by time, as `FUZZ_FENS=1000000` does. */
+/**
+ * Reads the number of inputs, for example FUZZ_FENS=1000000. Returns undefined if the running time limits the inputs.
+ * @throws RangeError if the variable is invalid
+ */
 export function countFromEnv(name: "FUZZ_FENS" | "FUZZ_POSITIONS" | "FUZZ_REQUESTS"): number | undefined {
   const text = process.env[name];
   if (text === undefined || text === "") {

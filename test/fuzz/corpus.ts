@@ -2,7 +2,6 @@ import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import type { TargetName } from "./budget.ts";
 
-/** The lines of JSON in the files of a target's corpus. */
 export function corpusOf<T>(name: TargetName): readonly T[] {
   const folder = fileURLToPath(new URL(`corpus/${name}/`, import.meta.url));
   return globSync("*.jsonl", { cwd: folder })
@@ -11,7 +10,7 @@ export function corpusOf<T>(name: TargetName): readonly T[] {
     .map((line) => JSON.parse(line) as T);
 }
 
-/** The FENs that the other tests know by their verdicts, too. */
+/** Returns the FENs of `test/corpus/fens.jsonl`. */
 export function knownFens(): readonly string[] {
   const text = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf8");
   return text

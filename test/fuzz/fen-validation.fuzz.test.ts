@@ -21,7 +21,7 @@ const square = fc.oneof(
 const board = fc.array(square, { minLength: 64, maxLength: 64 });
 const kings = fc.tuple(fc.nat(63), fc.nat(63));
 
-/** A FEN that is well formed; with both kings, most of them are positions. */
+/** A FEN with correct syntax. Most of these FENs with two kings are legal positions. */
 const writtenFen = fc
   .record({
     board,
@@ -59,7 +59,7 @@ const edit = fc.record({
   ),
 });
 
-/** A FEN that is known, after some edits. */
+/** A FEN of another test, after some edits. */
 const editedFen = fc
   .tuple(fc.oneof(fc.constantFrom(...knownFens()), writtenFen), fc.array(edit, { maxLength: 4 }))
   .map(([fen, edits]) =>
@@ -112,7 +112,7 @@ const inputs: fc.Arbitrary<PositionInput> = fc.record({
   chess960: fc.boolean(),
 });
 
-/** All that may ever be sent to an engine as a FEN. */
+/** The only form of a FEN that may be sent to an engine. */
 const normalFen =
   /^[1-8KQRBNPkqrbnp/]{15,71} [wb] (-|[KQkq]{1,4}|[A-H]{0,2}[a-h]{0,2}) (-|[a-h][36]) \d{1,5} \d{1,5}$/;
 
@@ -149,7 +149,7 @@ function checkPosition(position: Position, input: PositionInput): void {
     ok(written.length <= 128, "too long to be read again");
   }
   equal(fen.split(" ")[1], turn.charAt(0));
-  // The history begins after the last capture or pawn move.
+  // The history starts after the last capture or pawn move.
   ok(moves.length <= Math.min(input.moves.length, board.halfmoves), "too many moves");
   ok(moves.length === input.moves.length || moves.length === board.halfmoves, "too few moves");
   for (const uci of moves) {
@@ -157,7 +157,7 @@ function checkPosition(position: Position, input: PositionInput): void {
   }
   equal(legalMoveCount === 0, terminal?.reason === "checkmate" || terminal?.reason === "stalemate");
 
-  // The written FEN is read as the same position, and the moves lead from the start to it.
+  // The normalized FEN must give the same position. The moves must lead from the root to this position.
   const again = validatePosition({ fen, moves: [], chess960 });
   const replayed = validatePosition({ fen: root, moves, chess960 });
   deepEqual([again.kind, replayed.kind], ["position", "position"]);
@@ -174,7 +174,7 @@ function checkPosition(position: Position, input: PositionInput): void {
   }
 }
 
-/** chess.js shares no line with chessops; what it reads itself is held against that. */
+/** Compares the position with chess.js, which shares no code with chessops. */
 function checkWithChessJs(position: Position): void {
   const referee = new Chess(position.fen);
   equal(referee.fen(), position.fen);
@@ -185,7 +185,7 @@ function checkWithChessJs(position: Position): void {
   );
   if (first) {
     const described = describeMove(position, first.lan);
-    // Clocks stop at 9999, the last that is read.
+    // The move counters of a FEN end at 9999.
     const fenAfter = first.after.replace(/\b10000\b/g, "9999");
     deepEqual([described?.san, described?.fenAfter], [first.san, fenAfter]);
   }

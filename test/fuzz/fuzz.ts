@@ -7,24 +7,25 @@ import { startProgress } from "./progress.ts";
 export interface Target<T> {
   readonly name: TargetName;
   readonly inputs: Arbitrary<T>;
-  /** Throws for what must not be. May be asynchronous. */
+  /** Throws if the behavior is wrong. May return a promise. */
   readonly check: (input: T) => unknown;
-  /** Inputs that once found something, or reach what is seldom reached. They come first. */
+  /** Inputs that found a bug earlier, or that test rare cases. The corpus runs first. */
   readonly corpus: readonly T[];
-  /** Text for the report beside the number of inputs. */
+  /** Further figures for the progress report. */
   readonly figures?: () => string;
-  /** Ends by this many inputs, and not by time. */
+  /** Stops after this number of inputs. By default, the target stops after its time. */
   readonly count?: number | undefined;
-  /** How many inputs one stands for, where it is a group. */
+  /** The number of inputs in a group. Default: 1. */
   readonly sizeOf?: (input: T) => number;
 }
 
-/** Inputs per seed. A round can be repeated without the rounds before it. */
+/** Inputs for each seed. A round can be repeated without the earlier rounds. */
 const roundRuns = 1000;
 
 /**
- * Runs a target until its time is up. fast-check makes the inputs and shrinks those that fail. It is not guided by
- * coverage: Jazzer.js 4 needs a newer C library than Debian 12 has, and rewrites CommonJS, which none of ours is.
+ * Runs a target until its time ends. fast-check generates the inputs and shrinks an input that fails.
+ * Coverage does not guide the inputs. Jazzer.js 4 could use coverage, but needs a newer C library than Debian 12 has, and
+ * supports only CommonJS.
  */
 export async function fuzz<T>(target: Target<T>): Promise<void> {
   const { name, inputs, check, corpus, count, figures = () => "", sizeOf = () => 1 } = target;
@@ -49,11 +50,11 @@ export async function fuzz<T>(target: Target<T>): Promise<void> {
     const details = await fc.check(property, {
       seed: seed + round,
       numRuns: roundRuns,
-      // The first round is run whole: it is how a failure is run again.
+      // The first round always runs to its end, because a failure is repeated as a first round.
       ...(round > 0 &&
         count === undefined && { interruptAfterTimeLimit: Math.max(1, milliseconds - progress.elapsedMs()) }),
     });
-    // A round that was broken off before its first run counts as failed, too.
+    // fast-check also reports a failure if the time ends before the first input of a round.
     if (details.counterexample !== null) {
       expect.fail(reportOf(name, details, seed + round));
     }
@@ -71,6 +72,6 @@ function reportOf<T>(name: TargetName, details: RunDetails<[T]>, seed: number): 
     fc.stringify(input),
     "To run it again:",
     `FUZZ_SEED=${seed} npm run test:fuzz -- ${name}`,
-    `Once mended, add it to test/fuzz/corpus/${name}/.`,
+    `After the fix, add it to test/fuzz/corpus/${name}/.`,
   ].join("\n");
 }

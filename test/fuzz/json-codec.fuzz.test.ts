@@ -25,9 +25,9 @@ import { type WrittenJson, writtenJson } from "./written-json.ts";
 
 interface Input {
   readonly json: WrittenJson;
-  /** Changes to the text; with any, what is known of it is known no more. */
+  /** Changes to the JSON text. After a change, the properties in `json` may be wrong. */
   readonly edits: readonly { readonly at: number; readonly cut: number; readonly put: string }[];
-  /** Changes to its bytes. */
+  /** Changes to the bytes of the text. */
   readonly bytes: readonly (readonly [at: number, byte: number])[];
 }
 
@@ -63,7 +63,6 @@ const namesOfPrototypes = () => [Object.prototype, Array.prototype].map((one) =>
 const untouched = namesOfPrototypes();
 const counts = { objects: 0, refused: 0, messages: 0 };
 
-/** The object of a body, or the violations for which the body is refused. */
 function readingOf(body: Uint8Array) {
   try {
     return { value: readJsonObject(textFromBytes(body)) };
@@ -152,7 +151,7 @@ function checkViolations(violations: readonly Violation[]): void {
   }
 }
 
-/** `undefined` where protobuf-es refuses it. Words of enums are told to it as ProtoJSON names them. */
+/** Decodes with protobuf-es, which needs the full names of enum values. Returns undefined if protobuf-es rejects the JSON. */
 function readByLibrary(desc: DescMessage, json: JsonValue): MessageReading["message"] | undefined {
   try {
     return fromJson(desc, withEnumNames(desc, json));
@@ -180,7 +179,7 @@ function withEnumNames(desc: DescMessage, json: JsonValue): JsonValue {
   return Object.fromEntries(members);
 }
 
-/** Inputs that ProtoJSON accepts and the contract's rules for `/v1` refuse. */
+/** Returns the values that ProtoJSON allows and the API of `/v1` rejects. */
 function looserForms(desc: DescMessage, json: JsonValue): readonly string[] {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return [];
@@ -221,7 +220,7 @@ function looserValues(field: DescField, value: JsonValue): readonly string[] {
   return implicit && value === null ? ["null for a field that is always there"] : [];
 }
 
-/** True if a value contains Infinity, to which JSON.parse rounds 1e400. */
+/** `JSON.parse` rounds 1e400 to Infinity. */
 function hasInfinity(value: JsonValue): boolean {
   return typeof value === "object" && value !== null
     ? Object.values(value).some(hasInfinity)

@@ -13,13 +13,13 @@ const native = nativeStockfish();
 const paths = ["wasm", ...rowsWith(["native"] as const, "native" as const)] as const;
 
 const batch = 50;
-/** Positions of games in each two batches; the others are near mate. */
+/** The number of game positions in two batches of 50. The other positions are near mate. */
 const gamePositions = 90;
-/** One of this many positions of a game is taken, because neighbours are much alike. */
+/** Only every fifth position of a game is used, because neighboring positions are similar. */
 const apart = 5;
-/** A claim of mate in more moves is not searched through, but its line is played to the end. */
+/** Longer mates are not proved by search. Their lines are only played to the end. */
 const provedMovesMax = 3;
-/** For one proof: seconds of the referee's time. */
+/** The node limit of one proof. The referee needs some seconds for these nodes. */
 const proofNodes = 30_000;
 
 const { seed, milliseconds } = budgetOf("positions");
@@ -31,7 +31,7 @@ beforeAll(async () => {
   referee = startReferee();
   service = await startService(5000, {
     KIBITZ_NATIVE_ENGINES: native ?? "none",
-    // Answers that a busy machine gives late are checked as well.
+    // A long timeout, because a busy machine may answer late.
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
   });
 });
@@ -78,7 +78,6 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
     expect(service.takeComplaints()).toEqual([]);
   });
 
-  /** Positions of games, and some near mate. */
   async function positionsOf(round: number): Promise<readonly Asked[]> {
     const played = await referee.playGames(round, gamePositions * apart);
     const mating = await referee.setUpMatings(round, 2 * batch - gamePositions);
@@ -137,7 +136,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
       ok(line, "a line was not played");
       check(line);
     }
-    // Only the claim of the best line is a claim about the position.
+    // Only the best line shows whether the position itself is a mate.
     const best = claims.filter(([answer, mate]) => answer.lines[0]?.score.mate === mate);
     for (const [answer, mate] of new Map(best.map((claim) => [claim[0], claim])).values()) {
       if (Math.abs(mate) <= provedMovesMax) {
@@ -146,7 +145,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
     }
   }
 
-  /** A line that is as long as its claim ends in mate; a shorter one was cut short by the engine, and ends before it. */
+  /** A line with the full length must end in mate. The engine may also return a shorter line. */
   function checkMate(
     answer: Evaluation,
     moves: readonly string[],
@@ -168,7 +167,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
     figures.cutShort += moves.length < plies ? 1 : 0;
   }
 
-  /** Searches through all defences. The sign is White's view. */
+  /** The sign of `mate` is from White's view. */
   async function prove({ fen, chess960 }: Evaluation, mate: number): Promise<void> {
     mates.inThreeOrLess++;
     const proved = await referee.proveMate(fen, chess960, mate, proofNodes);
@@ -178,7 +177,6 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
   }
 });
 
-/** The id of an engine that runs on a path. */
 async function engineOf(path: "wasm" | "native"): Promise<string> {
   const listed = (await (await fetch(`${service.url}/engines`)).json()) as {
     engines: { id: string; paths: { path: string; available: boolean; net: string }[] }[];
@@ -188,7 +186,7 @@ async function engineOf(path: "wasm" | "native"): Promise<string> {
   return listed.engines.find(({ paths }) => paths.some(runs))?.id ?? expect.fail(`no engine for ${path}`);
 }
 
-/** In two batches at a time, one for each engine. */
+/** Sends two batches at a time, one for each engine. */
 async function evaluate(
   asked: readonly Asked[],
   engine: string,

@@ -2,11 +2,11 @@ import type { TargetName } from "./budget.ts";
 
 const everyMs = 30_000;
 
-/** Says now and then how far a target is, and in the end what it did. */
+/** Logs the progress of a target every 30 s, and a summary at the end. */
 export function startProgress(name: TargetName, seed: number) {
   const startedAt = performance.now();
-  let toldAt = startedAt;
-  const tell = (inputs: number, figures: string) => {
+  let loggedAt = startedAt;
+  const log = (inputs: number, figures: string) => {
     const seconds = (performance.now() - startedAt) / 1000;
     const rate = Math.round(inputs / seconds);
     const more = figures === "" ? "" : `; ${figures}`;
@@ -17,11 +17,11 @@ export function startProgress(name: TargetName, seed: number) {
   return {
     elapsedMs: () => performance.now() - startedAt,
     sometimes(inputs: number, figures: () => string) {
-      if (performance.now() - toldAt > everyMs) {
-        toldAt = performance.now();
-        tell(inputs, figures());
+      if (performance.now() - loggedAt > everyMs) {
+        loggedAt = performance.now();
+        log(inputs, figures());
       }
     },
-    done: tell,
+    done: log,
   };
 }

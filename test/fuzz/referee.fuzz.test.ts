@@ -9,11 +9,11 @@ import { policy } from "./referee/policy.ts";
 import { type Question, type Referee, startReferee } from "./referee/referee.ts";
 import { shrinkFen } from "./referee/shrink-fen.ts";
 
-/** Questions per seed, and how many of them are unchanged positions of games. */
+/** Each seed tests this number of FENs. Some are unchanged positions of games. */
 const roundQuestions = 5000;
 const roundPositions = 1000;
 const batch = 500;
-/** Number of mutated FENs that must reach every row of the policy, or the mutations are too tame. The nightly run asks for more. */
+/** After this number of mutated FENs, every row of the policy must have been used. Otherwise, the mutations are too simple. */
 const enoughForAllRows = 50_000;
 
 const { seed, milliseconds } = budgetOf("referee");
@@ -49,7 +49,7 @@ test("Kibitz and python-chess disagree on a FEN only as a row of the policy says
 
   const known = [...corpusOf<Question>("referee"), ...knownFens().map((fen) => [fen, false] as const)];
   await compare([...known, ...known.map(([fen]) => [fen, true] as const)], "In the corpus.");
-  // A row that decides none of these is one too much, or lacks its line in the corpus.
+  // Delete a row that none of these FENs uses, or add a FEN for the row to the corpus.
   expect(unreached()).toEqual([]);
   rows.clear();
 

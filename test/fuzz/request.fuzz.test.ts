@@ -9,14 +9,14 @@ import { type FuzzedRequest, fuzzedRequest } from "./request/fuzzed-request.ts";
 import { answerMaxMs, createSender, type Sender } from "./request/send-request.ts";
 import { type StartedService, startService } from "./request/started-service.ts";
 
-/** A search that nothing else ends is over then. */
+/** Milliseconds. The time limit of a search without other limits. */
 const searchMaxMs = 100;
-/** The most memory that the server may use, as the documentation promises. */
+/** Bytes of memory. The documentation promises this maximum for the server. */
 const promisedBytes = 200e6;
 
 /**
- * An engine that gets no core of a busy machine for 400 ms is late with its stop, and replaced: at most so many times, and once more for
- * each so many inputs. One that does not stop is late at every other input.
+ * A busy machine may pause an engine for 400 ms. The engine then stops too late, and the server replaces the engine. This may
+ * happen three times, and once more for each 1000 inputs. A broken engine would stop late at every second input.
  */
 const lateStopsMax = 3;
 const inputsPerLateStop = 1000;
@@ -48,11 +48,10 @@ afterAll(async () => {
 });
 
 /**
- * Two searches at a time that nobody asked for before, until both engines run: where the machine is busy, one search may be over
- * before the other one begins.
- *
- * @param halfmoves up to 9 more are used
- * @returns the engines that run then
+ * Sends two new searches at a time until both engines have started. On a busy machine, the first search may end before the
+ * second search begins.
+ * @param halfmoves the first move counter that is used. Up to 9 greater counters may be used, too.
+ * @returns the process ids of the running engines
  */
 async function warmUp(halfmoves: number): Promise<readonly number[]> {
   const fens = ["4k3/8/8/8/8/8/8/R3K3 w - -", "4k3/8/8/8/8/8/8/4K2R w - -"];
@@ -64,7 +63,7 @@ async function warmUp(halfmoves: number): Promise<readonly number[]> {
   return service.engines();
 }
 
-/** Returns the complaints in the log since the last call, except expected late stops. */
+/** Returns the new complaints in the log. A small number of late stops is ignored. */
 function complaints(): readonly string[] {
   const all = service.takeComplaints();
   const late = all.filter((line) => line.includes('"kind":"overtime"'));
@@ -75,7 +74,7 @@ function complaints(): readonly string[] {
     : all.filter((line) => !late.includes(line));
 }
 
-/** All at once, as callers come; then the service is asked whether it is well. */
+/** Sends all requests at once, and then expects that the server is healthy. */
 async function check(requests: readonly FuzzedRequest[]): Promise<void> {
   await Promise.all(
     requests.map(async (request) => {
@@ -87,7 +86,7 @@ async function check(requests: readonly FuzzedRequest[]): Promise<void> {
   const health = await fetch(`${service.url}/healthz`, { signal: AbortSignal.timeout(answerMaxMs) });
   equal(health.status, 200);
   await health.arrayBuffer();
-  // Log lines are collected for 20 ms; those of the last inputs come with later ones, and their ids tell whose they are.
+  // The server writes its log lines every 20 ms. Lines about these inputs may appear at a later check.
   deepEqual(complaints(), []);
 }
 
@@ -104,7 +103,7 @@ test("every request is answered or refused as the contract says, no engine dies,
     count: countFromEnv("FUZZ_REQUESTS"),
     figures: () => JSON.stringify(Object.fromEntries([...seen].toSorted(([, a], [, b]) => b - a))),
   });
-  // In hours, an engine is replaced once for its age; one that died is in the log, which was read all the time.
+  // The server replaces an engine after some hours. If an engine died, the log has shown this earlier.
   equal((await warmUp(10)).length, engines.length, "an engine is gone");
   deepEqual(complaints(), []);
   const peakBytes = service.peakBytes();

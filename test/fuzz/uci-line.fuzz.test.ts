@@ -15,18 +15,17 @@ import { threadMs } from "../support/thread-time.ts";
 import { corpusOf } from "./corpus.ts";
 import { fuzz } from "./fuzz.ts";
 
-/** The output of an engine during one search, and the index at which the service stops reading. */
 interface Printed {
   readonly lines: readonly string[];
   readonly lineCount: number;
   readonly nodes?: number | undefined;
   readonly movetimeMs: number;
-  /** After how many lines the time is up, by the watch. */
+  /** The time limit ends after this number of lines. */
   readonly closedAfter: number;
 }
 
 const recordedFolder = new URL("../engine/recorded/", import.meta.url);
-/** Whole searches of real engines, all of one position. */
+/** The output of real engines. All searched `searchedFen`. */
 const recorded = readdirSync(recordedFolder)
   .filter((name) => name.endsWith(".txt"))
   .map((name) => readFileSync(new URL(name, recordedFolder), "utf8").trim().split("\n"));
@@ -80,7 +79,7 @@ const line = fc.oneof(
 
 type Edit = (lines: readonly string[]) => readonly string[];
 const at = fc.nat(40);
-/** Damage that a pipe, a second engine or a strange build may do to a dialogue. */
+/** Damage to the output of an engine: by a broken pipe, a second engine or an unusual build. */
 const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.tuple(at, at).map(
     ([from, to]): Edit =>
@@ -129,19 +128,18 @@ const inputs: fc.Arbitrary<Printed> = fc.record({
   closedAfter: fc.oneof(fc.constant(1000), fc.nat(30)),
 });
 
-const counts = { complete: 0, incomplete: 0, none: 0, toldInFull: 0 };
+const counts = { complete: 0, incomplete: 0, none: 0, fullResults: 0 };
 
 function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): void {
   const fold = createSnapshotFold({ lineCount, nodes, movetimeMs });
-  /** The `info` lines that were passed to the fold. */
-  const heard: UciInfo[] = [];
-  let heardInTime = Number.POSITIVE_INFINITY;
-  const told: Snapshot[] = [];
+  const infos: UciInfo[] = [];
+  let infosInTime = Number.POSITIVE_INFINITY;
+  const reported: Snapshot[] = [];
   let newest: Snapshot | undefined;
   for (const [index, text] of lines.entries()) {
     if (index === closedAfter) {
       fold.close();
-      heardInTime = heard.length;
+      infosInTime = infos.length;
     }
     const parsed = parseLine(text);
     checkParsed(parsed, text);
@@ -150,26 +148,27 @@ function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): v
     }
     const { info } = parsed;
     if (info.depth !== undefined && info.score !== undefined && info.pv.length > 0) {
-      heard.push(info);
+      infos.push(info);
     }
     const snapshot = fold.add(info);
     if (snapshot) {
-      // With several lines, a line read after the time was up may complete an iteration read before.
+      // If several lines are searched, a late line may complete an iteration that was printed in time.
       ok(index < closedAfter || lineCount > 1, "complete after the time was up");
-      checkComplete(snapshot, heard.slice(0, heardInTime), lineCount, movetimeMs);
+      checkComplete(snapshot, infos.slice(0, infosInTime), lineCount, movetimeMs);
       newest = snapshot;
-      told.push(snapshot);
+      reported.push(snapshot);
     }
   }
   const final = fold.final();
   if (lineCount > 1) {
-    // With several lines, later output can show that an iteration was incomplete; only the end proves that the last one was complete.
-    if (final?.complete && !told.some(({ lines }) => isDeepStrictEqual(lines, final.lines))) {
-      checkComplete(final, heard.slice(0, heardInTime), lineCount, movetimeMs);
+    // If several lines are searched, later output can show that an iteration was incomplete. Only the end of the output proves
+    // that the last iteration is complete.
+    if (final?.complete && !reported.some(({ lines }) => isDeepStrictEqual(lines, final.lines))) {
+      checkComplete(final, infos.slice(0, infosInTime), lineCount, movetimeMs);
     }
     newest = final?.complete ? final : undefined;
   }
-  checkFinal(final, newest, heard);
+  checkFinal(final, newest, infos);
   if (final) {
     checkResult(final);
   }
@@ -212,24 +211,25 @@ function checkParsed(parsed: UciLine, text: string): void {
 }
 
 /**
- * Its lines were printed in this order since the last first line, all of one depth, exact and in time; or since the one
- * before, where the last is deeper.
+ * The lines of a complete snapshot must all have the same depth. They must be exact, in time, and in the order in which the
+ * engine printed them. They must follow the last first line. If that first line already belongs to the next depth, they must
+ * follow the first line before it.
  */
 function checkComplete(
   snapshot: Snapshot,
-  heard: readonly UciInfo[],
+  infos: readonly UciInfo[],
   lineCount: number,
   movetimeMs: number,
 ): void {
   equal(snapshot.complete, true);
   equal(snapshot.lines.length, lineCount);
-  const firsts = heard.flatMap((info, index) => ((info.multipv ?? 1) === 1 ? [index] : []));
-  const isDeeper = (heard[firsts.at(-1) ?? 0]?.depth ?? 0) > snapshot.depth;
+  const firsts = infos.flatMap((info, index) => ((info.multipv ?? 1) === 1 ? [index] : []));
+  const isDeeper = (infos[firsts.at(-1) ?? 0]?.depth ?? 0) > snapshot.depth;
   let from = firsts.at(isDeeper ? -2 : -1) ?? 0;
   for (const [index, line] of snapshot.lines.entries()) {
-    const found = heard.findIndex((info, place) => place >= from && info.pv === line.moves);
+    const found = infos.findIndex((info, place) => place >= from && info.pv === line.moves);
     ok(found >= from, "a line that was not printed, or not in this order");
-    const info = heard[found];
+    const info = infos[found];
     equal(info?.multipv ?? 1, index + 1);
     deepEqual([line.depth, info?.depth], [snapshot.depth, snapshot.depth]);
     deepEqual([line.score.bound, info?.bound], ["exact", "exact"]);
@@ -240,13 +240,13 @@ function checkComplete(
   }
 }
 
-/** The newest complete state; where there is none, the first line as last printed. */
+/** The final snapshot must be the newest complete snapshot. Without a complete snapshot, it must be the last first line. */
 function checkFinal(
   final: Snapshot | undefined,
   newest: Snapshot | undefined,
-  heard: readonly UciInfo[],
+  infos: readonly UciInfo[],
 ): void {
-  const lastFirst = heard.findLast((info) => (info.multipv ?? 1) === 1);
+  const lastFirst = infos.findLast((info) => (info.multipv ?? 1) === 1);
   if (newest) {
     counts.complete++;
     deepEqual({ ...final, counters: 0 }, { ...newest, counters: 0 });
@@ -263,7 +263,7 @@ function checkFinal(
   }
 }
 
-/** Whatever an engine printed, callers are told legal moves only, or it is a protocol error of the engine. */
+/** Expects that all reported moves are legal, or that the search fails because of an illegal move. */
 function checkResult(snapshot: Snapshot): void {
   const bestMove = snapshot.lines[0]?.moves[0] ?? "";
   const build = { id: "fuzzed", settings: { hashMb: 16, threads: 1 } } as EngineBuild;
@@ -282,7 +282,7 @@ function checkResult(snapshot: Snapshot): void {
     ok(!legalMoves.has(bestMove), `${bestMove} is legal`);
     return;
   }
-  counts.toldInFull++;
+  counts.fullResults++;
   for (const { moves, san } of result.lines) {
     deepEqual(san, sanOf(moves));
   }
@@ -290,12 +290,12 @@ function checkResult(snapshot: Snapshot): void {
 
 const known = new Map<string, readonly string[]>();
 
-/** Converts a line to SAN with chess.js, which throws on illegal moves. Cached, because most lines recur. */
+/** Throws if a move is illegal. Most lines occur often, so the results are cached. */
 function sanOf(moves: readonly string[]): readonly string[] {
   const key = moves.join(" ");
-  const told = known.get(key);
-  if (told) {
-    return told;
+  const cached = known.get(key);
+  if (cached) {
+    return cached;
   }
   const game = new Chess(searchedFen);
   const san = moves.map((uci) => game.move(uci).san);

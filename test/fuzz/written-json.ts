@@ -1,11 +1,10 @@
 import fc from "fast-check";
 
-/** A text that is meant to be JSON, and what was done to it. */
 export interface WrittenJson {
   readonly text: string;
-  /** True if a key occurs twice in its object, in any escaping. */
+  /** True if an object has the same key twice. The keys may be escaped in different ways. */
   readonly repeats: boolean;
-  /** How many arrays and objects lie inside each other. */
+  /** The nesting depth of arrays and objects. */
   readonly levels: number;
 }
 
@@ -30,7 +29,7 @@ const oddNames = [
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const mateFen = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
-/** A string as JSON writes it, some of its characters escaped. */
+/** Returns a JSON string in which some characters are escaped. */
 function quoted(text: string, escapes: number): string {
   const written = [...text].map((character, index) => {
     const plain = JSON.stringify(character).slice(1, -1);
@@ -143,7 +142,7 @@ const wellFormed = fc.letrec<{ value: WrittenJson; object: WrittenJson; array: W
     .map(([items, comma]) => around("[", "]", items, comma, false)),
 }));
 
-/** A request with a few members right, and others at random. */
+/** A request in which some members are valid and others are random. */
 const request = fc
   .tuple(
     fc.constantFrom(startFen, mateFen),
@@ -186,7 +185,7 @@ const deep = fc
     levels: inner.levels + levels + 2,
   }));
 
-/** JSON of requests, or what is nearly that: odd numbers, repeated keys, half pairs, too many levels. */
+/** JSON of requests, or nearly valid JSON: unusual numbers, repeated keys, single surrogates, too many levels. */
 export const writtenJson: fc.Arbitrary<WrittenJson> = fc.oneof(
   { weight: 4, arbitrary: request },
   { weight: 2, arbitrary: wellFormed.object },

@@ -11,7 +11,7 @@ function annotated(game: Game, evaluations: Parameters<typeof evaluate>[1] = [])
   return inOneGo(annotate(game, review(game, evaluations)));
 }
 
-/** Evaluations after which `1. e4 e5 2. Ke2` is an inaccuracy. */
+/** With these evaluations, the king move in `1. e4 e5 2. Ke2` is an inaccuracy. */
 const worse = [15, 30, 25, -60].map((score) => ({ score, lines: [["g1f3"] as const] }));
 
 test("an annotated PGN has evaluations, and for judged moves a glyph, a comment and the best line", () => {
@@ -66,7 +66,7 @@ test("an annotated PGN keeps its text, with other evaluations replaced", () => {
   );
 });
 
-/** The beginning of a game as Lichess exports it with its analysis. */
+/** A game that Lichess exported with its computer analysis, shortened. */
 const lichessExport = `[Event "Rated Blitz game"]
 [Site "https://lichess.org/abcdefgh"]
 [Annotator "lichess.org"]
@@ -154,7 +154,7 @@ test("an annotated PGN has the moves of its game, and does not change when it is
       expect(sansOf(again)).toBe(sansOf(game));
       expect(again.clocksMs).toEqual(game.clocksMs);
       expect(annotated(again, evaluations)).toBe(once);
-      // Everything that was written is still there, in its order.
+      // The annotated PGN must keep every tag, comment and variation in the original order.
       const rest = makePgn({ ...game.tree, headers: new Map() }).split(/\s+/);
       expect(
         isWithin(

@@ -4,7 +4,7 @@ import { annotate } from "../../src/game/annotate.ts";
 import { errorOf, gameOf, review, sansOf } from "./games.ts";
 
 const pawnEnding = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
-/** Castling rights that fit Chess960 alone, in a position that is no start of it. */
+/** The castling rights are possible only in Chess960, but the position is not a Chess960 start. */
 const middle = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1";
 const shuffled = "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/BQNBNRKR w KQkq - 0 1";
 const italian = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5";
@@ -14,10 +14,9 @@ interface Read {
   readonly moves: string;
   readonly result?: string;
   readonly tags?: Readonly<Record<string, string | undefined>>;
-  /** Words of the warnings, in their order. */
+  /** The warnings must contain these words, in this order. */
   readonly warnings?: readonly string[];
   readonly chess960?: boolean;
-  /** The glyphs of the main line. */
   readonly nags?: readonly number[];
 }
 

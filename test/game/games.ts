@@ -13,7 +13,6 @@ export function gameOf(text: string): Game {
   return inOneGo(gameFromPgn(inOneGo(readSentGame(text))));
 }
 
-/** The error of a game that must be refused. */
 export function errorOf(read: () => unknown): KibitzError {
   try {
     read();
@@ -26,7 +25,7 @@ export function errorOf(read: () => unknown): KibitzError {
 
 export const sansOf = ({ moves }: Game) => moves.map(({ san }) => san).join(" ");
 
-/** Centipawns, or a mate in so many moves: `"#-3"`. */
+/** Centipawns, or moves to mate such as `"#-3"`. Positive is good for White. */
 export type Shorthand = number | `#${number}`;
 
 export function valueFrom(short: Shorthand): ScoreValue {
@@ -39,14 +38,14 @@ export function scoreOf(short: Shorthand): Score {
   return { value: valueFrom(short), bound: "exact", wdl: undefined };
 }
 
-/** Evaluations of all positions of a game, as searches would have found them. */
+/** Returns evaluations of all positions of a game, as an engine would return them. */
 export function evaluate(
   { positions, moves }: Game,
   evaluations: readonly {
     readonly score: Shorthand;
-    /** UCI of the best move, then of the second and so on, each with its score if that is another one. */
+    /** The best moves in UCI. A score is needed only if it differs from `score`. */
     readonly lines?: readonly (readonly [uci: string, score?: Shorthand])[];
-    /** UCI of another best move than the first line's. */
+    /** A best move in UCI that differs from the first line. */
     readonly best?: string;
   }[],
 ): readonly EvaluatedPosition[] {
@@ -67,7 +66,6 @@ export function evaluate(
   });
 }
 
-/** A whole review, made move by move. */
 export function review(
   game: Game,
   evaluations: Parameters<typeof evaluate>[1],

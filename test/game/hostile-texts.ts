@@ -3,7 +3,7 @@ const upTo = (part: string, characters = size) => part.repeat(Math.floor(charact
 
 type NamedText = readonly [name: string, text: string];
 
-/** Texts that are not games and are expensive to read. Each is refused. */
+/** Invalid PGNs that are expensive to parse. */
 export const refusedTexts: readonly NamedText[] = [
   ["opening brackets", upTo("(")],
   ["a million of them", upTo("(", 1_000_000)],
@@ -41,7 +41,7 @@ export const refusedTexts: readonly NamedText[] = [
   ["brackets in brackets", `1. e4 ${upTo(`${"(d4".repeat(99)}${")".repeat(99)} `)}`],
 ];
 
-/** Games that are as expensive to read and write as the limits allow. */
+/** Valid games that are the most expensive to read and write within the limits. */
 export const acceptedTexts: readonly NamedText[] = [
   ["a comment", `1. e4 {${upTo("x", size - 20)}}`],
   ["a comment of commands", `1. e4 {${upTo("[%clk [%eval [%csl Ra1,Ra1,", size - 30)}}`],

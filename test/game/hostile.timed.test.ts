@@ -8,13 +8,13 @@ import { threadMs } from "../support/thread-time.ts";
 import { review } from "./games.ts";
 import { acceptedTexts, refusedTexts } from "./hostile-texts.ts";
 
-/** Texts that take long; `test/slow/game/hostile.test.ts` reads all of them. */
+/** The slowest texts. `test/slow/game/hostile.test.ts` reads all hostile texts. */
 const longest = ["tags", "brackets in brackets", "remarks in brackets"];
 const texts = [...refusedTexts, ...acceptedTexts].filter(([name]) => longest.includes(name));
 
 /**
- * Runs a generator to its end, and records the processor time of each time slice, in milliseconds. That is all its time, because
- * pure code waits for nothing; and helpers of the garbage collector that the machine keeps waiting do not count.
+ * Runs a generator to its end, and reports the processor time of each time slice in milliseconds. Processor time is exact
+ * enough, because the code never waits. Threads of the garbage collector are not included.
  */
 function run<T>(slices: Generator<void, T>, note: (ms: number) => void): T {
   for (;;) {

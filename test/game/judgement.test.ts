@@ -20,7 +20,7 @@ test.each<readonly [Shorthand, Shorthand, string | undefined, string | undefined
   [300, 169, "mistake", "Mistake"],
   [300, 112, "mistake", "Mistake"],
   [300, 111, "blunder", "Blunder"],
-  // These scores are not cut to the ceiling.
+  // These scores are not limited to the maximum score.
   [1400, 700, "inaccuracy", "Inaccuracy"],
   [0, "#-4", "blunder", unavoidable],
   [-700, "#-4", "blunder", unavoidable],

@@ -49,7 +49,7 @@ test("the table of openings is up to date with lichess-org/chess-openings", () =
   const table: readonly string[] = JSON.parse(readFileSync("gen/openings.json", "utf8"));
   expect(rows.length).toBeGreaterThan(3800);
   expect(table).toHaveLength(rows.length);
-  // Every twentieth is played: all of them take `npm run generate` two seconds.
+  // Only every twentieth opening is played. `npm run generate` plays all openings, which takes two seconds.
   for (const [index, [eco, name, pgn = ""]] of rows.entries()) {
     const key =
       index % 20 === 0 ? openingKey(gameOf(pgn).positions.at(-1)?.fen ?? "") : table[index]?.split(";")[0];

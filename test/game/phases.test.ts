@@ -3,7 +3,7 @@ import { createDivider } from "../../src/game/phases.ts";
 import { startFen } from "../chess/validated.ts";
 import { gameOf } from "./games.ts";
 
-/** Games from the tests of scalachess, which give the plies between which a phase begins. */
+/** Games and the first plies of their phases, from the tests of scalachess. */
 const games = [
   {
     moves:

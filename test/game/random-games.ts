@@ -3,7 +3,6 @@ import { makeSanAndPlay } from "chessops/san";
 import type { NormalMove } from "chessops/types";
 import fc from "fast-check";
 
-/** Random games, by chessops. */
 const sanLists: fc.Arbitrary<readonly string[]> = fc
   .array(fc.nat(), { minLength: 1, maxLength: 60 })
   .map((choices) => {
@@ -40,7 +39,7 @@ const remarks = fc.constantFrom(
   " (-- {threat})",
 );
 
-/** Random games in PGN that chessops reads rightly, too: with tags, comments, glyphs and variations. */
+/** Random games in PGN with tags, comments, glyphs and variations. chessops reads these games correctly. */
 export const pgnTexts: fc.Arbitrary<{ readonly text: string; readonly sans: readonly string[] }> = fc
   .tuple(sanLists, fc.array(remarks, { minLength: 60, maxLength: 60 }), fc.boolean())
   .map(([sans, added, tagged]) => {

@@ -11,7 +11,6 @@ import { startFen } from "../chess/validated.ts";
 import { errorOf, gameOf, sansOf } from "./games.ts";
 import { pgnTexts } from "./random-games.ts";
 
-/** 256 kB of a game that repeats its moves. */
 const rounds = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 
 test("a PGN keeps its comments, variations, glyphs, clocks and unknown commands", () => {
@@ -26,7 +25,7 @@ test("a PGN keeps its comments, variations, glyphs, clocks and unknown commands"
     ["d5", [6]],
     ["Nf6", undefined],
   ]);
-  // chessops takes braces for the end of a comment, wherever they stand.
+  // chessops ends a comment at every closing brace.
   expect(e4?.children[0]?.data.comments).toEqual(["b", "c", "d )"]);
   expect(clocksMs).toEqual([62_500, undefined]);
 });
@@ -154,7 +153,7 @@ test.each([
     }
   };
   expect(errorOf(readOn).message).toContain("more than");
-  // Each time slice reads 100 tokens.
+  // A time slice ends after 100 tokens.
   expect(count).toBeGreaterThan(4);
   expect(count).toBeLessThanOrEqual(tokens / 100);
 });
@@ -254,7 +253,7 @@ function readOrRefuse(text: string): string | undefined {
     const { moves } = inOneGo(gameFromPgn(pgn));
     const targets = moves.map((move, index) => {
       const written = pgn.moves[index]?.san ?? "";
-      // A bishop may be written in lower case if no pawn can make the move.
+      // A bishop may be written as `b` if no pawn can make the move.
       const isBishop = written.startsWith("b") && move.san.startsWith("B");
       expect(isMoveAsWritten(isBishop ? `B${written.slice(1)}` : written, move)).toBe(true);
       return targetOf(isBishop ? move.san.slice(1) : move.san);
@@ -266,7 +265,7 @@ function readOrRefuse(text: string): string | undefined {
   }
 }
 
-/** True if a move that was played is what was written: the same piece, to the same square, promoted to the same piece. */
+/** The played move must have the same piece, target square and promotion as the text. */
 function isMoveAsWritten(written: string, move: MoveDescription): boolean {
   const uci = /^([a-h][1-8])-?x?([a-h][1-8])(?:=([QRBN]))?[+#]?$/.exec(written);
   if (uci) {
@@ -285,13 +284,13 @@ function partsOf(san: string) {
   return { piece, target: castling ?? target, promotion };
 }
 
-/** The piece and its target square, which every dialect writes. */
+/** Returns the piece and its target square, which all styles of notation contain. */
 function targetOf(san: string): string {
   const castling = /[O0o]-[O0o](-[O0o])?/.exec(san.replaceAll(/[–—]/g, "-"))?.[0].replaceAll(/[0o]/g, "O");
   return castling ?? `${/^[KQRBN]/.exec(san)?.[0] ?? ""}${san.match(/[a-h][1-8]/g)?.at(-1)}`;
 }
 
-/** The moves of a text outside of tags, comments and variations, by a simple parser of its own. */
+/** Parses moves with simple rules. Tags, comments and variations are skipped. */
 function mainLineIn(text: string): string {
   let depth = 0;
   const plain = text

@@ -137,7 +137,7 @@ test("a review leaves a mating move out of both players' figures", () => {
     accuracy: 100,
     judgement: undefined,
   });
-  // Only 1... e5 counts, and it lost nothing.
+  // Only Black's move 1... e5 is counted, and the move lost nothing.
   expect(whole.players.black).toMatchObject({ accuracy: 100, averageCentipawnLoss: 0 });
   expect(whole.players.white).toMatchObject({
     averageCentipawnLoss: Math.round((45 + 940) / 2),

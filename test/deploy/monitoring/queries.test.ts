@@ -9,7 +9,7 @@ import { panels } from "../../../tools/monitoring/panels.ts";
 import { shortenRules } from "../../nightly/rehearsal/shorten-rules.ts";
 import { alerts, monitoringFolder, recorded, ruleQueries, rulesText } from "./read-rules.ts";
 
-/** Labels of each series that there is, by its name. */
+/** Maps a series to its labels. */
 const series = new Map<string, readonly string[]>([
   ["up", []],
   ...recorded.map((name) => [name, []] as const),
@@ -23,13 +23,12 @@ const series = new Map<string, readonly string[]>([
       : [[name, labels] as const],
   ),
 ]);
-/** Labels that Prometheus adds to each series. */
 const ofPrometheus = ["job", "instance"];
 
 const words =
   /^(and|or|unless|on|by|bool|ignoring|group_left|sum|avg|rate|increase|changes|abs|absent|time|timestamp|vector|avg_over_time|histogram_quantile|count|le|without)$/;
 
-/** Returns the series and labels that a query names and that do not exist. */
+/** Returns the unknown series and labels of a query. */
 function violationsIn(query: string): readonly string[] {
   const violations: string[] = [];
   const bare = query.replace(/([\w:]+)?\{([^}]*)\}/g, (_, name = "", matchers: string) => {

@@ -5,14 +5,13 @@ export const monitoringFolder = fileURLToPath(new URL("../../../deploy/monitorin
 export const rulesFile = `${monitoringFolder}rules.yml`;
 export const rulesText = readFileSync(rulesFile, "utf8");
 
-/** An alert as it stands in the rules. */
 export interface Alert {
   readonly name: string;
   /** All of it. */
   readonly text: string;
 }
 
-/** Each rule begins a line of the same depth. */
+/** In the YAML file, each rule begins with `-` at an indent of six spaces. */
 const rules = rulesText.split(/^ {6}(?=- )/m).slice(1);
 
 export const alerts: readonly Alert[] = rules.flatMap((text) => {
@@ -20,12 +19,10 @@ export const alerts: readonly Alert[] = rules.flatMap((text) => {
   return name === undefined ? [] : [{ name, text }];
 });
 
-/** The names of the recording rules. */
 export const recorded: readonly string[] = rules.flatMap(
   (text) => /^- record: (\S+)$/m.exec(text)?.[1] ?? [],
 );
 
-/** The queries of all rules. */
 export const ruleQueries: readonly string[] = rules.map((text) => {
   const [, line = "", block = ""] = /^ {8}expr: (?:\|\n((?: {10}.*\n)+)|(.+)\n)/m.exec(text) ?? [];
   return line || block;

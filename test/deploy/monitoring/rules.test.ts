@@ -10,7 +10,7 @@ import { monitoringFolder, rulesText } from "./read-rules.ts";
 
 const folder = useTemporaryFolder();
 
-/** Returns the output of promtool. Throws with its message if it finds an error. */
+/** Throws if promtool reports an error. */
 const promtool = (...args: readonly string[]) => execFileSync("promtool", args, { encoding: "utf8" });
 
 function fileOf(name: string, content: string): string {

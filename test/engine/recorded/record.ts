@@ -1,5 +1,5 @@
 /**
- * Records what a real engine prints in one search; `>` marks what it was told.
+ * Records the output of a real engine in one search. Commands to the engine are marked with `>`.
  *
  *     node record.ts <engine> [MultiPV] <go …> > name.txt
  *     node record.ts /usr/games/stockfish 3 "go depth 30 movetime 60" > stockfish-15.1-movetime60.txt
@@ -7,7 +7,7 @@
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 
-// A middle game with many branches.
+// A middlegame position with many good moves.
 const fen = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
 const [engine = "", multipv = "1", go = ""] = process.argv.slice(2);

@@ -3,24 +3,23 @@ import { validatePosition } from "../../../src/chess/validate-position.ts";
 import { type Case, castlingOf, isChess960, policy, type Row } from "./policy.ts";
 import type { Question, Referee, Verdict } from "./referee.ts";
 
-/** The comparison of one question's two answers. */
 export interface Comparison {
   readonly question: Question;
   readonly accepted: boolean;
-  /** Ids of the rows of the policy that decided. */
+  /** Ids of the rows of the policy that apply. */
   readonly rows: readonly string[];
-  /** A difference that no row of the policy explains. */
+  /** Describes a difference that no row of the policy allows. */
   readonly difference: string | undefined;
 }
 
-/** Asks the judge and the referee, and holds what they say against the policy. */
+/** Compares the validation by Kibitz with the validation by python-chess. Rows of the policy allow known differences. */
 export async function compareAll(
   questions: readonly Question[],
   referee: Pick<Referee, "judge">,
 ): Promise<readonly Comparison[]> {
   const unvalidated = questions.map(([fen, chess960]) => caseOf(fen, chess960));
   const asked = referee.judge(unvalidated.map((one) => [one.fen, isChess960(one)]));
-  // In the time that the referee takes.
+  // Kibitz validates the FENs while the referee runs.
   const validations = questions.map(validateTwice);
   const verdicts = await asked;
   const cases = unvalidated.map((one, index) => ({ ...one, verdict: verdicts[index] }));
@@ -42,7 +41,10 @@ export async function compareAll(
   });
 }
 
-/** The validation; or in words what it may never do: throw, or write a FEN that it reads as another one. */
+/**
+ * Validates a FEN and also the normalized FEN. Returns a description of the bug if the validation throws, or if the two results
+ * differ.
+ */
 function validateTwice([fen, chess960]: Question): Validation | string {
   try {
     const validation = validatePosition({ fen, moves: [], chess960 });
@@ -64,7 +66,6 @@ function caseOf(fen: string, chess960: boolean): Case {
   return { fen, text, fields: text.split(/ +/), chess960, verdict: undefined };
 }
 
-/** The rows whose condition is met. Those that allow bits are met by the status. */
 function rowsOf(asked: Case): readonly Row[] {
   const refusing = policy.filter((row) => row.kibitz === "refuses" && row.when(asked));
   if (refusing.some((row) => row.kibitz === "refuses" && row.code === "invalid_fen")) {
@@ -82,7 +83,7 @@ function compare(
   const met = rowsOf(asked);
   const byBits = policy.filter((row) => "bits" in row && verdict && (row.bits & verdict.status) !== 0);
   const allowed = byBits.reduce((bits, row) => bits | ("bits" in row ? row.bits : 0), 0);
-  const told = (difference: string | undefined): Comparison => {
+  const comparisonOf = (difference: string | undefined): Comparison => {
     const rows = validation.kind === "position" ? [...met, ...byBits] : met;
     return {
       question,
@@ -106,14 +107,14 @@ function compare(
   if (validation.kind === "violations") {
     const code = validation.violations[0]?.code;
     const why = validation.violations.map((violation) => violation.message).join(" ");
-    return told(
+    return comparisonOf(
       code === expectedCode ? undefined : `refused as ${code} and not ${expectedCode ?? "accepted"}: ${why}`,
     );
   }
   if (expectedCode !== undefined || !verdict?.playable) {
-    return told(`accepted as ${validation.position.fen}, and not refused as ${expectedCode}`);
+    return comparisonOf(`accepted as ${validation.position.fen}, and not refused as ${expectedCode}`);
   }
-  return told(differenceOfPositions(asked, validation.position, verdict.playable));
+  return comparisonOf(differenceOfPositions(asked, validation.position, verdict.playable));
 }
 
 function differenceOfPositions(
@@ -133,16 +134,16 @@ function differenceOfPositions(
     return `is over by ${position.terminal?.reason} and not ${reason}`;
   }
   const [, , castling = "-", ep] = fen.split(" ");
-  const mended = [
+  const corrections = [
     castlingOf(asked).length > castling.replace("-", "").length ? "castling_rights_removed" : "",
     asked.fields[3] !== ep ? "ep_square_removed" : "",
     asked.fields.length < 6 || Number(asked.fields[5]) === 0 ? "clocks_defaulted" : "",
   ].filter((code) => code !== "");
-  const told = position.warnings
+  const warnings = position.warnings
     .map((notice) => notice.code)
     .filter((code) => !["no_history", "fifty_move_horizon"].includes(code));
-  if (told.toSorted().join() !== mended.toSorted().join()) {
-    return `says ${told.join() || "nothing"} and not ${mended.join() || "nothing"}`;
+  if (warnings.toSorted().join() !== corrections.toSorted().join()) {
+    return `says ${warnings.join() || "nothing"} and not ${corrections.join() || "nothing"}`;
   }
   return undefined;
 }

@@ -2,10 +2,10 @@ import type { createRandom } from "../../support/random.ts";
 
 type Random = ReturnType<typeof createRandom>;
 
-/** A board as text: 64 squares from a8 to h1, `1` for an empty one. */
+/** 64 squares from a8 to h1. `1` is an empty square. */
 type Squares = string[];
 
-/** One to four changes to a FEN. What comes out may be anything from a normal FEN to nonsense. */
+/** Changes a FEN one to four times. The result may be a valid FEN or nonsense. */
 export function mutateFen(fen: string, random: Random): string {
   let mutant = fen;
   const changes = random.pick([1, 1, 1, 2, 2, 3, 4]);
@@ -41,7 +41,7 @@ const editText: Mutation = (fen, random) => {
   return random.pick(edits)();
 };
 
-/** Changes the board field, and writes it well. */
+/** Changes the squares, and writes a board field with correct syntax. */
 function onBoard(change: (squares: Squares, random: Random) => void): Mutation {
   return (fen, random) => {
     const [board = "", ...rest] = fen.split(" ");
@@ -85,7 +85,7 @@ const movePiece = onBoard((squares, random) => {
   squares[from] = "1";
 });
 
-/** Kings and rooks on their ranks, as castling needs them, or nearly. */
+/** Places kings and rooks on their first ranks. Castling is possible or nearly possible. */
 const arrangeBackRanks = onBoard((squares, random) => {
   for (const [start, king, rook] of [
     [0, "k", "r"],
@@ -155,7 +155,10 @@ const changeEnPassant = onField(3, (_, random) =>
   ]),
 );
 
-/** A pawn that looks as if it had just made two steps, with another one beside it; most of the time it could have. */
+/**
+ * Places a pawn as if the pawn had just advanced two squares, and an enemy pawn beside it. In most cases, the advance was
+ * possible.
+ */
 const stepPawn: Mutation = (fen, random) => {
   const fields = fen.split(" ");
   const white = fields[1] === "b";

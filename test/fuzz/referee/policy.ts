@@ -1,17 +1,17 @@
 import type { Verdict } from "./referee.ts";
 
-/** A FEN that was asked about, taken apart, and what the referee says of it. */
+/** A FEN in parts, with the verdict of the referee. */
 export interface Case {
   readonly fen: string;
-  /** Without ASCII white space at its ends. */
+  /** The FEN without ASCII white space at both ends. */
   readonly text: string;
-  /** Six or fewer, if it is a good one. */
+  /** The parts between spaces. A valid FEN has at most six. */
   readonly fields: readonly string[];
   readonly chess960: boolean;
   readonly verdict: Verdict | undefined;
 }
 
-/** The bits of python-chess's `Board.status()` that rows are about. */
+/** Bits of `Board.status()` in python-chess that the rows use. */
 const statusBits = {
   badCastlingRights: 1 << 8,
   invalidEpSquare: 1 << 9,
@@ -20,14 +20,15 @@ const statusBits = {
 } as const;
 
 /**
- * One way in which Kibitz and python-chess differ, and shall. `refuses` and `reads` hold whatever the referee says;
- * the others allow bits of a status that would else be a refusal.
+ * One intended difference between Kibitz and python-chess.
+ * - `refuses` and `reads` apply whatever python-chess says.
+ * - `mends` and `accepts` allow positions for which python-chess reports the given status bits.
  */
 export type Row = {
   readonly id: string;
-  /** The behaviour of python-chess: bits of its status, or "reads it" if Kibitz does not. */
+  /** The behavior of python-chess in words. */
   readonly referee: string;
-  /** The sentence of the contract that says so. */
+  /** The sentence of the documentation that requires the difference. */
   readonly contract: string;
 } & (
   | {
@@ -38,14 +39,14 @@ export type Row = {
   | {
       readonly kibitz: "reads";
       readonly when: (asked: Case) => boolean;
-      /** The same position as the referee reads it. */
+      /** Returns the FEN of the same position in a form that python-chess reads. */
       readonly rewrite: (asked: Case) => string;
     }
   | { readonly kibitz: "mends"; readonly bits: number; readonly notice: string }
   | { readonly kibitz: "accepts"; readonly bits: number }
 );
 
-/** All of them. A difference that no row explains is a bug of the judge, or a row that is missing here. */
+/** All intended differences. Any other difference is a bug in the validation, or a row is missing here. */
 export const policy: readonly Row[] = [
   {
     id: "long",
@@ -170,12 +171,12 @@ export const policy: readonly Row[] = [
   },
 ];
 
-/** The contract's definition: `chess960` was set, or a castling letter is a file letter. */
+/** By the documentation, a position is Chess960 if the request says so or if a castling letter is a file letter. */
 export function isChess960(asked: Pick<Case, "fields" | "chess960">): boolean {
   return asked.chess960 || /[A-H]/i.test(castlingOf(asked));
 }
 
-/** The letters; none for `-`. */
+/** Returns the castling letters, or an empty string for `-`. */
 export function castlingOf({ fields: [, , castling = "-"] }: Pick<Case, "fields">): string {
   return castling === "-" ? "" : castling;
 }
@@ -193,12 +194,12 @@ function fileOnBackRank(asked: Case, king: string): number {
   return backRankOf(asked, isWhite(king)).indexOf(king);
 }
 
-/** `wk` for White's kingside, if the letter has its king and its rook in place. */
+/** Returns `wk` for White's kingside. Returns undefined if the king or the rook is not in its place. */
 function sideOfRight(asked: Case, letter: string): string | undefined {
   const white = isWhite(letter);
   const rank = backRankOf(asked, white);
   const [mark, rooks] = white ? ["K", "R"] : ["k", "r"];
-  // With two kings of one colour no right holds; the position is refused anyway.
+  // Castling is impossible with two kings of one color. Such a position is rejected for its kings.
   const king = asked.fields[0]?.split(mark).length === 2 ? rank.indexOf(mark) : -1;
   const wing = letter.toUpperCase();
   const rook =
@@ -217,7 +218,7 @@ function onlyRightsInPlace(asked: Case): string {
   return asked.fields.with(2, letters || "-").join(" ");
 }
 
-/** `side` are the men that a side begins with, one of the eight pawns among them. */
+/** @param side the sixteen initial pieces of one side, such as `RNBQKBNRPPPPPPPP` */
 function hasTooManyPromoted(board: string, side: string): boolean {
   const pawn = side.at(-1) ?? "";
   const count = (piece: string) => board.split(piece).length - 1;

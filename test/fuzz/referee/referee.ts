@@ -4,46 +4,47 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { pythonWithChess } from "../../support/python-chess/python-with-chess.ts";
 
-/** A FEN, and whether it is asked to be Chess960. */
 export type Question = readonly [fen: string, chess960: boolean];
 
-/** The outcomes that end a game on the board. Clocks are ignored. */
+/** Outcomes that do not depend on the move counters. */
 type BoardOutcome = "checkmate" | "stalemate" | "insufficient_material";
 
 /**
- * `undefined` where the text is no FEN. `status` are the bits of python-chess's `Board.status()`; `playable` is there
- * where moves can be counted, after a bad en passant square and bad castling rights were taken away.
+ * The result of python-chess for a valid FEN. `status` has the bits of `Board.status()`. `playable` describes the position
+ * after a bad en passant square and bad castling rights were removed, if moves can then be counted.
  */
 export interface Verdict {
   readonly status: number;
   readonly playable: { fen: string; legalCount: number; outcome: BoardOutcome | undefined } | undefined;
 }
 
-/** A position of a game that was played by the rules; the question is one of the ways to write it. */
+/** A position from a legal game. `question` is one of several ways to write its FEN. */
 export interface GamePosition {
   readonly question: Question;
   readonly verdict: Verdict;
 }
 
-/** The positions that moves lead to. */
 interface PlayedLine {
-  /** Ends before the first move that is not legal. */
+  /** The moves before the first illegal move. */
   readonly san: readonly string[];
   readonly fen: string;
   readonly checkmate: boolean;
 }
 
-/** python-chess in a process of its own. It shares no line with what Kibitz plays by. */
+/** Runs python-chess in another process. python-chess shares no code with Kibitz. */
 export interface Referee extends Disposable {
   judge(questions: readonly Question[]): Promise<readonly (Verdict | undefined)[]>;
-  /** Positions of random games, Chess960 among them, rich in castling, en passant and promotions. */
+  /** Returns positions from random games, also of Chess960. Castling, en passant and promotions are frequent. */
   playGames(seed: number, count: number): Promise<readonly GamePosition[]>;
-  /** Positions where one side may mate soon. */
+  /** Returns positions in which a mate is near. */
   setUpMatings(seed: number, count: number): Promise<readonly GamePosition[]>;
   playLines(
     lines: readonly (readonly [fen: string, chess960: boolean, ucis: readonly string[]])[],
   ): Promise<readonly PlayedLine[]>;
-  /** Returns true if mate in so many moves (+ for White) can be forced; `undefined` if `nodes` are too few to know. */
+  /**
+   * Returns true if a mate in `mate` moves can be forced. A positive number means that White mates. Returns undefined if the
+   * proof needs more than `nodes`.
+   */
   proveMate(fen: string, chess960: boolean, mate: number, nodes: number): Promise<boolean | undefined>;
 }
 
@@ -58,7 +59,7 @@ export function startReferee(): Referee {
     stdio: ["pipe", "pipe", "inherit"],
   });
   const answers = answersOf(child);
-  // `answers` reports the end of the process to the caller.
+  // The caller learns of the end of the process from `answers`.
   child.stdin.on("error", () => {});
   const ask = async (...question: readonly unknown[]): Promise<unknown> => {
     child.stdin.write(`${JSON.stringify(question)}\n`);
@@ -102,7 +103,6 @@ function verdictFromRaw(raw: RawVerdict): Verdict | undefined {
   return { status, playable: playable ? { fen, legalCount, outcome: outcome ?? undefined } : undefined };
 }
 
-/** The answers, in the order of the questions. */
 function answersOf(child: ChildProcess & { stdout: NodeJS.ReadableStream }): { next(): Promise<unknown> } {
   const waiting: PromiseWithResolvers<unknown>[] = [];
   let ended: Error | undefined;

@@ -1,4 +1,4 @@
-/** A smaller FEN of which `holds` is still true: pieces and fields go, one after the other, as long as it is. */
+/** Removes pieces and fields one after the other while `holds` returns true. Returns the smallest FEN. */
 export async function shrinkFen(fen: string, holds: (fen: string) => Promise<boolean>): Promise<string> {
   let smallest = fen;
   for (let shrunk = true; shrunk; ) {
@@ -16,7 +16,7 @@ export async function shrinkFen(fen: string, holds: (fen: string) => Promise<boo
 
 const plain = ["", "w", "-", "-", "0", "1"];
 
-/** Each is simpler than `fen`, so that shrinking ends. */
+/** Yields only simpler FENs, so that the shrinking ends. */
 function* candidatesOf(fen: string): Generator<string> {
   const fields = fen.split(" ");
   for (const [index, field] of fields.entries()) {
@@ -41,7 +41,7 @@ function* candidatesOf(fen: string): Generator<string> {
   }
 }
 
-/** Returns the index of the symbol at `at` after empty squares are written one by one. */
+/** Returns the index of the symbol at `at` in a board that writes each empty square as `1`: `111` and not `3`. */
 function openPlace(board: string, at: number): number {
   return board.slice(0, at).replace(/[2-8]/g, (digit) => "1".repeat(Number(digit))).length;
 }

@@ -7,7 +7,7 @@ import { statuses } from "../../contract/protocols/statuses.ts";
 import type { FuzzedRequest } from "./fuzzed-request.ts";
 import type { Reply } from "./send-request.ts";
 
-/** The values that the contract's table of errors allows. */
+/** The values that the documentation allows. */
 const nextActions = [
   "fix_request",
   "send_suggested_request",
@@ -20,20 +20,23 @@ const nextActions = [
   "contact_operator",
 ];
 
-/** In the order of their numbers. */
+/** The index is the number of the status. */
 const grpcCodes =
   "ok canceled unknown invalid_argument deadline_exceeded not_found already_exists permission_denied resource_exhausted failed_precondition aborted out_of_range unimplemented internal unavailable data_loss unauthenticated".split(
     " ",
   );
 
-/** 503 and 504 are in the contract, and so is 501 for calls that nobody has. Nothing else of the server is at fault, ever. */
+/**
+ * Expected statuses of the server: 501 is the response to an unknown call, and the documentation describes 503 and 504. Every
+ * other 5xx is a bug.
+ */
 const serverViolations = [501, 503, 504];
 
-/** Throws where a reply is not what the contract promises to any request whatever. Returns the code of a refusal. */
+/** Throws if the response breaks a promise of the documentation. Returns the error code of an error response. */
 export function checkReply(request: FuzzedRequest, reply: Reply): string | undefined {
   const { status, headers } = reply;
   if (status === 0) {
-    // A client that breaks off in the middle of a request, or does not speak HTTP, may get no answer.
+    // A client gets no response if it sends an incomplete request or does not use HTTP.
     ok(request.over === "socket" && reply.body.length === 0, "an answer that is no HTTP");
     return undefined;
   }
@@ -116,14 +119,14 @@ function checkInfo({ domain, reason, metadata }: ErrorInfo, rpcCode: string | un
   const row = statuses[code];
   ok(row !== undefined && code !== "internal", `the code ${code}`);
   ok(nextActions.includes(next_action), `next_action ${next_action}`);
-  // gRPC and Connect ask for this code where a message is missing, or its compression is not known.
+  // gRPC and Connect require this code if a message is missing or if the compression is unknown.
   const byProtocol =
     rpcCode === "unimplemented" && ["malformed_http", "unsupported_media_type"].includes(code);
   ok(rpcCode === row[1] || byProtocol, `${code} as ${rpcCode}`);
   return code;
 }
 
-/** The last frame has the error, if there is one. */
+/** The last frame of a Connect stream may have an error. */
 function checkConnectStream(body: Buffer, encoding: string | undefined): string | undefined {
   const frames = framesOf(body, encoding);
   const last = frames.at(-1);
@@ -184,7 +187,6 @@ function framesOf(
 function inflated(bytes: Buffer, encoding = "identity"): Buffer {
   switch (encoding) {
     case "gzip":
-      // Nothing answers HEAD and 304.
       return bytes.length > 0 ? gunzipSync(bytes) : bytes;
     case "br":
       return bytes.length > 0 ? brotliDecompressSync(bytes) : bytes;
@@ -194,7 +196,7 @@ function inflated(bytes: Buffer, encoding = "identity"): Buffer {
   }
 }
 
-/** Places in the queue, then states, and then one end. */
+/** Expects queue positions, then evaluations, and then one final event. */
 function checkEvents(text: string): string | undefined {
   const names = [...text.matchAll(/^event: (\w+)$/gm)].map(([, name]) => name);
   ok(/^(queued,)*(evaluation,)*(done|error)$/.test(names.join()), `events: ${names}`);

@@ -5,7 +5,7 @@ import { EvaluateBatchRequestSchema } from "../../../gen/chess/analysis/v1/analy
 import { knownFens } from "../corpus.ts";
 import { writtenJson } from "../written-json.ts";
 
-/** One request. Text stands for bytes, one to a character (latin1), so that a corpus can be read. */
+/** A request. Each character of a string is one byte (latin1), so that people can read the corpus. */
 export type FuzzedRequest =
   | {
       readonly over: "http1" | "http2";
@@ -14,7 +14,6 @@ export type FuzzedRequest =
       readonly headers: readonly (readonly [name: string, value: string])[];
       readonly body: string;
     }
-  /** Raw bytes for a socket. */
   | { readonly over: "socket"; readonly bytes: string };
 
 const latin1 = (bytes: Uint8Array) => Buffer.from(bytes).toString("latin1");
@@ -41,7 +40,7 @@ const readPaths = [
   "/metrics",
 ];
 
-/** Takes bytes away, puts some in, or changes one. */
+/** Removes, inserts or changes bytes. */
 const byteEdits = fc.oneof(
   { weight: 3, arbitrary: fc.constant([]) },
   fc.array(
@@ -60,7 +59,7 @@ const edited = (bytes: fc.Arbitrary<string>) =>
       edits.reduce((some, { at, cut, put }) => some.slice(0, at) + put + some.slice(at + cut), text),
     );
 
-/** Searches are short, and half of them good. */
+/** The limits are low, so that searches are short. Half of the requests are valid. */
 const soundRequest = fc.record(
   {
     fen: fc.constantFrom(...knownFens()),
@@ -118,7 +117,7 @@ const protoJson = edited(
   ),
 );
 
-/** A message with its length before it, as gRPC and Connect's streams have it; sometimes the length is not its length. */
+/** A message in the envelope of gRPC and of Connect's streams. Some envelopes have a wrong length. */
 const framed = (messages: fc.Arbitrary<string>) =>
   edited(
     fc
@@ -215,7 +214,7 @@ const header = fc.oneof(
 );
 const headers = fc.oneof({ weight: 4, arbitrary: fc.constant([]) }, fc.array(header, { maxLength: 4 }));
 const type = (value: string) => ["Content-Type", value] as const;
-/** The later ones stand in for the earlier ones of the same name. */
+/** A later header replaces an earlier header of the same name. */
 const withMore = (
   first: readonly (readonly [string, string])[],
   more: readonly (readonly [string, string])[],
@@ -336,7 +335,7 @@ const wildCall = fc.record({
   body: fc.oneof({ weight: 2, arbitrary: fc.constant("") }, jsonBody),
 });
 
-/** The bytes of an HTTP/1.1 request, some of them changed. */
+/** The bytes of an HTTP/1.1 request, with some changed bytes. */
 const socketCall = edited(
   fc
     .record({

@@ -3,23 +3,21 @@ import { type ClientHttp2Session, connect, constants } from "node:http2";
 import { connect as openSocket } from "node:net";
 import type { FuzzedRequest } from "./fuzzed-request.ts";
 
-/** An answer, well formed or not. */
 export interface Reply {
-  /** 0 where a connection was closed without an answer. */
+  /** 0 if the server closed the connection without a response. */
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;
   readonly trailers: Readonly<Record<string, string>>;
   readonly body: Buffer;
-  /** True if the answer was complete. */
   readonly complete: boolean;
 }
 
 export interface Sender extends Disposable {
-  /** Rejects where there is no answer within the time. */
+  /** Rejects if the response does not arrive within `answerMaxMs`. */
   send(request: FuzzedRequest): Promise<Reply>;
 }
 
-/** A request without an answer for so long hangs, however busy the machine is. */
+/** A request without a response for this time counts as hanging, even on a busy machine. */
 export const answerMaxMs = 60_000;
 
 export function createSender(port: number): Sender {
@@ -28,7 +26,7 @@ export function createSender(port: number): Sender {
   const openSession = () => {
     if (session === undefined || session.closed || session.destroyed) {
       session = connect(`http://127.0.0.1:${port}`);
-      // Its streams tell.
+      // Errors are reported by the streams of the session.
       session.on("error", () => {});
     }
     return session;
@@ -119,7 +117,7 @@ function sendHttp2(
     });
     stream.on("data", (chunk: Buffer) => chunks.push(chunk));
     stream.on("error", (error) => {
-      // An answer may come before the request is read to its end.
+      // The server may respond before it has read the whole request.
       if (head[":status"] === undefined) {
         reject(error);
       }
@@ -138,15 +136,15 @@ function sendHttp2(
 }
 
 /**
- * Reads the first answer; what follows it on the connection is not looked at. Who has said all is taken for gone by
- * Node's server, which then breaks off an answer that is not ready.
+ * Returns the first response and ignores later bytes. The client closes its side after the request, so Node's server may abort
+ * a response that is not ready.
  */
 function sendBytes(port: number, bytes: string): Promise<Reply> {
   return new Promise((resolve) => {
     const socket = openSocket(port, "127.0.0.1");
     const chunks: Buffer[] = [];
     socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-    // A reset shows in what was received.
+    // The caller detects a reset by the received bytes.
     socket.on("error", () => {});
     socket.on("close", () => resolve(replyFromBytes(Buffer.concat(chunks))));
     socket.end(Buffer.from(bytes, "latin1"));
@@ -190,7 +188,7 @@ function joinChunks(bytes: Buffer): Buffer {
   return Buffer.concat(chunks);
 }
 
-/** Without the fields that only HTTP/2 has, and a value for each. */
+/** Removes the header fields of HTTP/2, and keeps one value of each field. */
 function single(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const fields = Object.entries(headers).filter(([name]) => !name.startsWith(":"));
   return Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), String(value)]));

@@ -5,21 +5,22 @@ import { descendantsOf, stillRunning } from "../../engine/processes.ts";
 import { quickestSettings } from "../../support/quickest-settings.ts";
 import { startServer } from "../../support/start-server.ts";
 
-/** A server that strangers ask, seen from outside. */
 export interface StartedService {
   readonly url: string;
   readonly port: number;
-  /** Errors in its log, and engines that failed, since this was asked last. */
+  /** Returns the new errors and engine failures in the log since the last call. */
   takeComplaints(): readonly string[];
-  /** Its engines that run now. */
+  /** Returns the process ids of the running engines. */
   engines(): readonly number[];
-  /** The most memory that the server has had, in bytes, without its engines. */
+  /** Returns the highest memory use of the server process in bytes. Engines are not included. */
   peakBytes(): number;
-  /** Throws if it has ended of itself, did not end in time, ended badly, or left an engine behind. */
+  /**
+   * Stops the server. Throws if the server had ended earlier, stops too late, exits with an error, or leaves an engine running.
+   */
   stop(): Promise<void>;
 }
 
-/** Everybody may ask for anything, and nobody waits: a search that nothing else ends is over after this time. */
+/** No caller is rate limited. A search without other limits ends after this time. */
 const plansOf = (movetimeMsMax: number) => ({
   plans: [
     {
@@ -47,7 +48,7 @@ export async function startService(
       ...quickestSettings,
       KIBITZ_ACCESS: "public",
       KIBITZ_SLOTS: "2",
-      // The cache grows until it is full, which would look like a leak.
+      // A small cache, because a growing cache would look like a memory leak.
       KIBITZ_CACHE_MB: "2",
       KIBITZ_PLANS: join(folder, "plans.json"),
       KIBITZ_DATA_DIR: folder,
@@ -84,7 +85,7 @@ export async function startService(
   };
 }
 
-/** True for log lines that a fuzzed request may cause. */
+/** Returns true for log lines that an invalid request may cause. */
 function isHarmless(line: string): boolean {
   return /^\{"level":(30|40)/.test(line) && !/"msg":"(engine failed|search tried again)/.test(line);
 }
