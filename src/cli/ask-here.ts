@@ -83,7 +83,9 @@ async function open(
   return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Validates a request before an engine starts, because a start takes a second. Throws KibitzError for an invalid request. */
+/**
+ * Validates a request before an engine is started, because a start needs a second. Throws KibitzError for an invalid request.
+ */
 function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const message = readRequest(sent);
   const request = requestFromMessage(message);

@@ -4,7 +4,7 @@ import { fileURLToPath } from "node:url";
 import { promisify, stripVTControlCharacters } from "node:util";
 import type { Log } from "../log/log.ts";
 
-/** The root of the repository. An installed npm package contains the built page but not the build script. */
+/** The root of the repository. An installed npm package contains the built page, but not the script that builds the page. */
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builder = "tools/build-page.ts";
 

@@ -1,7 +1,7 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
-/** Sent by Ctrl-C, by a process supervisor, and by a terminal that is closed. */
+/** The signals of Ctrl-C, of a process supervisor, and of a terminal that is closed. */
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type StopSignal = (typeof stopSignals)[number];

@@ -59,7 +59,7 @@ export const keysCommand: Command = {
   },
 };
 
-/** Uses the clock of Redis if several nodes share the keys, because the nodes' own clocks may differ. */
+/** Uses the clock of Redis if several nodes use the same keys, because the clocks of the nodes may differ. */
 const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now());
 
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {

@@ -97,7 +97,7 @@ type ReviewGame = Client<typeof GameService>["reviewGame"];
 
 interface Run {
   readonly input: CommandInput;
-  /** The options that all review requests share. */
+  /** The options that are equal in all review requests. */
   readonly request: Parameters<ReviewGame>[0];
   readonly reviewGame: ReviewGame;
   readonly annotated: AnnotatedFile | undefined;

@@ -15,7 +15,7 @@ import { type Host, hostOfProcess, stopSignals } from "./host.ts";
 import { onNpmGone } from "./npm-gone.ts";
 import { columnsOf } from "./style.ts";
 
-/** Runs `kibitz serve` if there are no arguments. Resolves with the exit code. */
+/** Runs `kibitz serve` if `args` is empty. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
   host.stdout.once("error", (error) => host.exit(whyNotWritten(error, host)));
   const [first, ...rest] = args;

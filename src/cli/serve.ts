@@ -48,8 +48,7 @@ export const serveCommand: Command = {
       },
       onStarted: started.resolve,
     });
-    // Start the engine's process before importing the server's modules, which blocks the thread. `startApp` reports a
-    // start.
+    // Start the engine's process first, because the import of the server's modules blocks the thread. `startApp` reports errors.
     await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../wiring/app.ts");
     await using metrics = await openMetrics(config, log).catch(async (error: unknown) => {

@@ -7,7 +7,8 @@ export function columnsOf({ env, stdout }: Pick<Host, "env" | "stdout">): number
 }
 
 /**
- * Breaks a line into several lines. By default, the following lines are indented by two more characters than the first line.
+ * Breaks a long line. By default, the second line and all following lines have two more spaces at the beginning than the first
+ * line.
  */
 export function wrapped(
   line: string,

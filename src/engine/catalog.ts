@@ -2,14 +2,14 @@ import type { EngineBuild, EnginePath } from "./engine.ts";
 
 /** Finds the build for the fields `engine` and `path` of a request. */
 export interface Catalog {
-  /** All versions, newest first within each family. The family of `latest` comes first. */
+  /** All versions. Versions of the same family are together, newest first. The family of `latest` is the first family. */
   readonly versions: readonly EngineVersion[];
   /** The version for requests with the engine `latest` and the path `auto`. */
   readonly latest: EngineVersion;
   resolve(engine: string, path: EnginePath | "auto"): Resolution;
 }
 
-/** A version of an engine with a particular network. A version has at most one build for each path. */
+/** A version of an engine with one neural network. A version has at most one build for each path. */
 export interface EngineVersion {
   readonly id: string;
   /** The build for requests with the path `auto`. */
@@ -32,7 +32,7 @@ type Resolution =
  *   Without a stable Stockfish, `latest` means the newest stable version of another family.
  * - If this engine cannot run on the requested path, `latest` means the newest engine that can run on this path.
  *
- * Throws if there is no build, or if no build has the id `defaultEngine`.
+ * Throws if `builds` is empty, or if no build has the id `defaultEngine`.
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
   const found = versionsFrom(builds);

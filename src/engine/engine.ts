@@ -22,7 +22,7 @@ export interface EngineBuild {
   readonly deprecatedSince: string | undefined;
   readonly options: readonly EngineOption[];
   readonly settings: EngineSettings;
-  /** True if two equal searches of the self-test gave equal answers. Only answers of reproducible builds are cached. */
+  /** True if two equal searches in the self-test gave equal results. Only search results of reproducible builds are cached. */
   readonly reproducible: boolean;
   /**
    * The number of nodes in the self-test. Undefined if the build is not reproducible. Builds of the same engine have the same
@@ -70,7 +70,7 @@ export interface SearchJob {
   /** The largest number of visited positions, at least 1. Engines exceed this number slightly. */
   readonly nodes: number | undefined;
   readonly movetimeMs: number;
-  /** The number of principal variations, at least 1. If fewer moves may be searched, there is one variation for each move. */
+  /** The number of principal variations, at least 1. If fewer moves may be searched, each move gets one variation. */
   readonly multipv: number;
   /**
    * The moves to search, in UCI notation without duplicates. If empty, all legal moves are searched. In Chess960, castling is
@@ -163,8 +163,8 @@ interface FailureOptions extends ErrorOptions {
 }
 
 /**
- * Thrown when an engine fails. The session has ended, with one exception: an engine that was stopped before its first line can
- * run further searches.
+ * Thrown when an engine fails. The session has ended, with one exception: an engine that was stopped before its first `info`
+ * line can run further searches.
  */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
@@ -219,7 +219,10 @@ export interface EngineSettings {
   readonly threads: number;
 }
 
-/** Waits for a promise that does not support `signal`. If `signal` is aborted, throws its reason and ignores the promise. */
+/**
+ * Waits for a promise that does not support `signal`. If `signal` is aborted, throws the reason of `signal` and ignores the
+ * promise.
+ */
 export async function beforeAbort<Value>(awaited: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

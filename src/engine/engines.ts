@@ -27,7 +27,7 @@ export interface EnginesOptions {
   readonly onStarted?: (() => void) | undefined;
 }
 
-/** Finds the engines, and starts one engine in advance, so that the first search need not wait for a start. */
+/** Finds the engines, and starts an engine in advance, so that the first search need not wait for a start. */
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
   const { backends, defaultEngine, log, onStarted = () => {} } = options;
   const { engine, path } = options.asked ?? { engine: "latest", path: "auto" };

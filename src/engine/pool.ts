@@ -59,14 +59,14 @@ interface Entry {
 interface BuildState {
   /** Callers that wait for an engine. The first caller has waited longest. */
   readonly waiters: PromiseWithResolvers<EngineSession>[];
-  /** The number of failed starts in a row. Several failures at the same time increase the number by one. */
+  /** The number of failed starts in a row. If several starts fail at the same time, the number increases only by 1. */
   failures: number;
   /** The timer of the pause after a failed start. During the pause, no engine of the build is started. */
   pause: NodeJS.Timeout | undefined;
 }
 
 export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
-  /** The engine that has been idle longest comes first: an entry moves to the end when its engine becomes idle. */
+  /** Sorted by idle time, longest first: an entry moves to the end when its engine becomes idle. */
   const entries = new Set<Entry>();
   const lives = new Set<Promise<void>>();
   const builds = new Map<EngineBuild, BuildState>();
@@ -91,7 +91,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
   /**
    * Starts engines for waiting callers and for the build `warm`. Also starts an engine of an unavailable build, to test whether
-   * the build works again.
+   * the build is available again.
    */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);

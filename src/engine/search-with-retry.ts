@@ -34,7 +34,7 @@ const strikesMax = 2;
  * The rules for the second attempt:
  * - The search gets its full time again, so that a failure does not reduce the depth.
  * - The progress may begin again at a lower depth.
- * - After `overtime`, there is no second attempt, because the client has already waited for the promised time.
+ * - After `overtime`, no second attempt is made, because the client has already waited for the promised time.
  *
  * `refuseMs` is the duration of a quarantine.
  */

@@ -3,7 +3,7 @@
 /** A longer key of a client is shortened in the pointer. */
 const keyMaxCharacters = 64;
 
-/** Returns one step of a pointer, including its slash. Shortens a long key. */
+/** Returns a step of a pointer, with the slash before the step. Shortens a long key. */
 export function pointerStep(key: string | number): string {
   if (typeof key === "number") {
     return `/${key}`;

@@ -17,7 +17,7 @@ export interface JsonCount {
   readonly items: number;
   /** The number of characters in the longest of the `items`. */
   readonly itemLength: number;
-  /** The largest number of object members in one of the `items`. */
+  /** The largest number of object members that one of the `items` contains. */
   readonly itemMembers: number;
 }
 

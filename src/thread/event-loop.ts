@@ -60,8 +60,8 @@ export interface EventLoopLag extends Disposable {
 /** The interval of Node's delay samples in milliseconds. Each sample includes the interval: an idle event loop shows 20 ms. */
 const sampleMs = 20;
 /**
- * Overload limit in milliseconds. If even the smallest sample exceeds the limit, the event loop was late all the time. This
- * rule comes from CoDel, RFC 8289.
+ * Overload limit in milliseconds. If even the smallest sample exceeds the limit, every iteration of the event loop was delayed.
+ * The method is from CoDel, RFC 8289.
  */
 const lateMs = sampleMs + 50;
 const evaluateMs = 1000;

@@ -2,7 +2,7 @@ import type { Config } from "../../wiring/settings.ts";
 
 export interface Finding {
   readonly part: string;
-  /** `note`: the service works, with a drawback. `bad`: the service would not start, would not answer, or would be unsafe. */
+  /** `note`: the service has a drawback. `bad`: the service would not start, would not answer, or would be unsafe. */
   readonly state: "good" | "note" | "bad";
   readonly found: string;
   readonly advice?: string;

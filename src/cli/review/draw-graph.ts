@@ -14,7 +14,7 @@ const widthMax = 100;
 const columnsPerPositionMax = 4;
 const titleWidth = 8;
 
-/** If several positions share a column, the column shows their mean. */
+/** If a column represents several positions, the column shows their mean. */
 export function drawGraph({ percents, marked, parts }: GraphInput, columns: number): readonly string[] {
   const widthFree = Math.max(10, Math.min(widthMax, columns - titleWidth - 2));
   const wide = Math.min(columnsPerPositionMax, Math.floor(widthFree / percents.length));

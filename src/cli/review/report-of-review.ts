@@ -71,7 +71,7 @@ const nameMin = 12;
 /** The width of the columns with numbers, in characters. */
 const figuresWidth = 33;
 
-/** If all moves of a player are in one phase, omits the row of this phase, which would repeat the row of the game. */
+/** If a player has moves in only one phase, omits the row of this phase, which would repeat the row of the game. */
 function playTable(game: Game, { players }: GameReview, nameMax: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
     const player = players?.[color];

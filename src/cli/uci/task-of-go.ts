@@ -40,7 +40,7 @@ interface TaskSetting {
   readonly options: Pick<Options, "multipv" | "overheadMs">;
 }
 
-/** If the command limits neither depth nor nodes, only the time and the limits of the plan end the search. */
+/** If the command has no limit for depth or nodes, only the time and the limits of the plan end the search. */
 export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const notes: string[] = [];
   const inside = (name: string, wanted: number, maximum: number) => {

@@ -32,7 +32,9 @@ const clockMostMs = 2 ** 31 - 1;
 
 const movesExpected = 30;
 
-/** The number of additional moves for which overhead is reserved. On a busy machine, one move can use all of the reserve. */
+/**
+ * The number of additional moves for which overhead is reserved. On a busy machine, a single move can use all of the reserve.
+ */
 const movesSpare = 2;
 
 /**

@@ -144,7 +144,7 @@ function processorMs(pid: number): number | undefined {
   return Number.isFinite(ticks) ? ticks * tickMs : undefined;
 }
 
-/** The page size on all machines that run these engines. Memory that processes share is counted for each process. */
+/** The page size on all machines that run these engines. Memory that several processes use is counted for each process. */
 const pageBytes = 4096;
 
 function residentBytes(pid: number): number | undefined {

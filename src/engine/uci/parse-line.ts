@@ -73,7 +73,7 @@ function moveOf(word: string | undefined): string | undefined {
   return word !== undefined && movePattern.test(word) ? word : undefined;
 }
 
-/** Stockfish 19 prints `CRITICAL ERROR` if it rejects a position. After this line, Stockfish ignores all further input. */
+/** Stockfish 19 prints `CRITICAL ERROR` when it rejects a position. Stockfish then ignores all further input. */
 function parseInfoString(text: string): UciLine {
   return text.includes("CRITICAL ERROR") ? { kind: "critical", reason: text.slice(0, 500) } : other;
 }

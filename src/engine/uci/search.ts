@@ -9,7 +9,10 @@ export interface UciSearch {
   /** Settles when the search has ended or the engine has ended. Rejects with the reason of `signal` if `signal` was aborted. */
   readonly answer: Promise<SearchDone>;
   receive(line: UciLine): void;
-  /** Stops the engine as if the time were over. If the engine has not printed a line yet, first waits for a line. */
+  /**
+   * Stops the engine as if the time limit had passed. If the engine has not printed an `info` line yet, first waits for this
+   * line.
+   */
   cutShort(): void;
   fail(failure: EngineFailure): void;
 }
@@ -38,11 +41,12 @@ const overtimeShare = 0.25;
 /**
  * Kills the engine if the engine
  * - rejects the position,
- * - answers without a line, without a move or with an illegal move,
+ * - ends the search without an `info` line, without a move or with an illegal move,
  * - is silent and does not answer `isready`,
  * - does not end in time after `stop`.
  *
- * If the time limit passes before the first line, the search gets slightly more time, because an answer needs a score.
+ * If the time limit passes before the first `info` line, the search gets slightly more time, because only this line has a
+ * score.
  */
 export function startSearch(
   transport: UciTransport,

@@ -36,8 +36,8 @@ type SessionState =
   | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
   /**
-   * `isClean` is false until the engine has answered the `isready` of the previous cleaning. Earlier lines do not belong to
-   * this search.
+   * `isClean` is false until the engine has answered the `isready` of the previous cleaning. Output before this answer does not
+   * belong to this search.
    */
   | { readonly kind: "searching"; readonly search: UciSearch; isClean: boolean }
   | { readonly kind: "cleaning"; readonly deadline: Deadline }

@@ -1,7 +1,7 @@
 import type { EngineLine, SearchCounters, Snapshot } from "../engine.ts";
 import type { UciInfo } from "./parse-line.ts";
 
-/** Collects the `info` lines of one search into snapshots. A snapshot contains all lines of one iteration. */
+/** Collects the `info` lines of one search into snapshots. A snapshot contains all principal variations of one iteration. */
 interface SnapshotFold {
   /** Returns the new snapshot if the line completes an iteration. */
   add(info: UciInfo): Snapshot | undefined;
@@ -18,16 +18,16 @@ interface FoldLimits {
 }
 
 /**
- * Decides which iterations are complete. An iteration is complete when the engine has printed all of its lines, with exact
- * scores, before the time limit. Stockfish has these peculiarities:
- * - After a score that is only a bound, the engine searches the same depth again.
- * - If the time limit ends an iteration, Stockfish prints the unfinished iteration as if it were finished. The time in these
- *   lines is at or after the limit.
+ * Decides which iterations are complete. An iteration is complete when the engine has printed all of its `info` lines, with
+ * exact scores, before the time limit. Stockfish has these peculiarities:
+ * - After a score that is only a bound, Stockfish searches the same depth again.
+ * - If the time limit ends an iteration, Stockfish prints the unfinished iteration as if the iteration were complete. The time
+ *   in these lines is at or after the limit.
  * - Stockfish does the same at the node limit, which Stockfish exceeds by up to 0.1 percent. Therefore an iteration at the node
  *   limit is complete only if a deeper iteration follows.
- * - In a long search, Stockfish prints all lines whenever one line is finished. Therefore a line may have the new depth too
- *   early. In a long search, Stockfish also prints each move that it begins to search. If such a move follows at the same
- *   depth, the iteration was not complete.
+ * - In a long search, Stockfish prints all lines again whenever a single line is finished. Therefore a line may have the new
+ *   depth too early. In a long search, Stockfish also prints each move that the engine begins to search. If such a move follows
+ *   at the same depth, the iteration was not complete.
  */
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
@@ -106,7 +106,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
 
 const noCounters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
 
-/** Stockfish prints more lines in a long search: version 15 after three seconds, version 19 after ten million nodes. */
+/** In a long search, Stockfish prints more output: version 15 after three seconds, version 19 after ten million nodes. */
 function stageOf({ nodes, timeMs } = noCounters): number {
   return Number(nodes > 10_000_000) + Number(timeMs > 3000);
 }

@@ -60,8 +60,9 @@ export interface WatchTimes {
   /** The time between the time limit of a search and `stop`. */
   readonly lateMs: number;
   /**
-   * The time limit for `bestmove` after `stop`, and the additional time for a first line after the time limit of a search.
-   * Clients are promised an answer or an error within 1500 ms after the time limit. `lateMs` plus twice `stopMs` is 1000 ms.
+   * The time limit for `bestmove` after `stop`, and the additional time for a first `info` line after the time limit of a
+   * search. Clients are promised an answer or an error within 1500 ms after the time limit. `lateMs` plus twice `stopMs` is
+   * 1000 ms.
    */
   readonly stopMs: number;
 }
@@ -75,8 +76,8 @@ export const defaultWatchTimes: WatchTimes = {
 };
 
 /**
- * The output limit since the start of a search, in characters. A valid search with ten lines at 245 depths prints 0.4 million
- * characters within milliseconds.
+ * The output limit since the start of a search, in characters. A valid search with ten variations at 245 depths prints 0.4
+ * million characters within milliseconds.
  */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;

@@ -10,7 +10,7 @@ const require = createRequire(import.meta.url);
 
 /**
  * With a hash table of 2047 MiB, Stockfish 19 in WebAssembly never becomes ready. With 4096 MiB, the size overflows to 0 in 32
- * bits, which changes the answers.
+ * bits, and the search results change.
  */
 const hashMaxMb = 1024;
 

@@ -20,8 +20,8 @@ export function createWasmBackend(
 }
 
 /**
- * Runs the engine in a Node process, because a search that does not stop can be ended only by killing its process. The process
- * may read only the engine's folder.
+ * Runs the engine in a Node process. Only a separate process can be killed if its search does not stop. The process may read
+ * only the folder of the engine.
  */
 export function commandOfWasm(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
