@@ -12,7 +12,7 @@ const options = { signal: new AbortController().signal, onWait: () => expect.fai
 const requestsOf = (count: number) =>
   Array.from({ length: count }, () => create(AnalysisRequestSchema, { fen: "startpos" }));
 
-/** A service whose batches have at most so many requests, and are answered last first. */
+/** A service that refuses batches of more than `itemsMax` requests. It sends the responses in the opposite order. */
 function serviceOf(itemsMax: number) {
   const sizes: number[] = [];
   async function* evaluateBatch({ requests = [] }: { requests?: readonly unknown[] }) {
@@ -33,14 +33,14 @@ function serviceOf(itemsMax: number) {
 const indexesOf = (answers: readonly EvaluateBatchResponse[]) =>
   answers.map(({ index }) => index).toSorted((one, other) => one - other);
 
-test("batches are halved until the plan allows them, and every request has its answer", async () => {
+test("a batch beyond the plan is halved until the plan allows it, and every request gets a response", async () => {
   const service = serviceOf(60);
   const answers = await Array.fromAsync(askMany(requestsOf(250), service, options));
   expect(indexesOf(answers)).toEqual(Array.from({ length: 250 }, (_, index) => index));
   expect(service.sizes).toEqual([200, 100, 50, 50, 50, 50, 50]);
 });
 
-test("requests are taken a batch at a time, and not all again for each batch", async () => {
+test("the requests are read one batch at a time", async () => {
   let taken = 0;
   const requests = requestsOf(1000)
     .values()
@@ -58,14 +58,14 @@ test("requests are taken a batch at a time, and not all again for each batch", a
   expect(takenAt).toEqual([200, 400, 600, 800, 1000]);
 });
 
-test("a service that sends no answers to a batch gets no second batch", async () => {
+test("after an empty response to a batch no second batch is sent", async () => {
   const service = { evaluateBatch: async function* (): AsyncGenerator<EvaluateBatchResponse> {} };
   await expect(Array.fromAsync(askMany(requestsOf(2), service, options))).rejects.toThrow(
     /without its answers/,
   );
 });
 
-test("an error that all requests would get is thrown", async () => {
+test("an error that concerns all requests is thrown", async () => {
   const refusing = {
     // biome-ignore lint/correctness/useYield: it fails before
     evaluateBatch: async function* (): AsyncGenerator<EvaluateBatchResponse> {

@@ -12,6 +12,6 @@ test.each([
   ["linux", { HOME: "anna" }, join(userInfo().homedir, ".cache/kibitz")],
   ["darwin", { HOME: "/Users/anna" }, "/Users/anna/Library/Caches/kibitz"],
   ["win32", { LOCALAPPDATA: "C:/Users/anna/AppData/Local" }, "C:/Users/anna/AppData/Local/kibitz/Cache"],
-] as const)("commands on %s with %j store answers in %s", (platform, env, expected) => {
+] as const)("on %s with the environment %j the cache folder is %s", (platform, env, expected) => {
   expect(cacheFolderOf({ env }, platform)).toBe(expected);
 });

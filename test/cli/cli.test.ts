@@ -8,13 +8,13 @@ import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { runKibitz } from "./run-kibitz.ts";
 
-/** A service whose engines need no processor. It answers the tests that need no real engine. */
+/** A service with fake engines, for the tests that need no real engine. */
 const app = useApp({}, { engines: createEnginesInProcess() });
 const elsewhere = (args: readonly string[]) => runKibitz([...args, "--url", app.url]);
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
-test("kibitz eval shows the summary, the lines and how they were found", async () => {
+test("kibitz eval prints the summary, the lines and the search depth", async () => {
   const { code, stdout, stderr } = await runKibitz(["eval", mateInOne, "--depth", "8", "--multipv", "2"]);
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout).toMatch(/^White mates in 1\. Best move: Re8#\.$/m);
@@ -22,7 +22,7 @@ test("kibitz eval shows the summary, the lines and how they were found", async (
   expect(stdout).toMatch(/^Stockfish 19 Lite WASM \(wasm\), depth 8, /m);
 });
 
-test("printed lines number their moves, and break between moves at the width that COLUMNS says", async () => {
+test("kibitz eval prints move numbers, and wraps lines at the width in COLUMNS", async () => {
   const args = ["eval", "startpos", "-m", "e4", "-d", "9"];
   const { stdout } = await runKibitz(args);
   const line = /^ +\S+ +\S+ % {2}(1\.\.\. \S+ 2\. \S+ \S+ 3\. .+)$/m.exec(stdout)?.[1] ?? "";
@@ -33,7 +33,7 @@ test("printed lines number their moves, and break between moves at the width tha
   expect(rows.split(/\s+/).slice(4).join(" ")).toBe(line);
 });
 
-test.each(["eval", "bestmove"])("%s that is interrupted prints the best move so far", async (command) => {
+test.each(["eval", "bestmove"])("kibitz %s prints the best move so far after Ctrl-C", async (command) => {
   const printed: string[] = [];
   const events = new EventEmitter();
   const host: Host = Object.assign(events, {
@@ -44,7 +44,7 @@ test.each(["eval", "bestmove"])("%s that is interrupted prints the best move so 
       fd: 2,
       isTTY: true,
       columns: 200,
-      // Deeper than that its engines go on until they are stopped.
+      // The fake engines search beyond depth 19 until they are stopped.
       write: (text: string) => void (text.includes("depth 19 ") && events.emit("SIGINT", "SIGINT")),
       once() {},
     },
@@ -54,13 +54,13 @@ test.each(["eval", "bestmove"])("%s that is interrupted prints the best move so 
   expect(printed.join("")).toMatch(/^(.+\n\n {4}.+ % .+|1\. \S+ \(.+)\n\n.+, depth 19, interrupted, .+\n$/);
 });
 
-test("kibitz eval accepts a FEN without quotes, and plays the moves from it", async () => {
+test("kibitz eval accepts a FEN without quotes, followed by moves", async () => {
   const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1".split(" ");
   const { stdout } = await elsewhere(["eval", ...start, "--moves", "f3 e5 g4", "-d", "6", "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({ best_move: { san: "Qh4#" }, score: { mate: -1 } });
 });
 
-test("--nodes ends a search, and --search-moves limits it to the named moves", async () => {
+test("--nodes sets a node limit, and --search-moves restricts the search to some moves", async () => {
   const args = ["startpos", "--nodes", "200", "--search-moves", "a3 h2h3", "-n", "2"];
   const { stdout } = await elsewhere(["eval", ...args, "--json"]);
   expect(JSON.parse(stdout)).toMatchObject({
@@ -76,7 +76,7 @@ test("--nodes ends a search, and --search-moves limits it to the named moves", a
   expect(people.stdout).toMatch(/, depth \d+, stopped by nodes, /);
 });
 
-test("a move to search that is not legal is reported with the position", async () => {
+test("the error about an illegal move in --search-moves contains the position", async () => {
   const { code, stdout, stderr } = await elsewhere(["eval", "startpos", "--search-moves", "e4 Ke2"]);
   expect([code, stdout]).toEqual([2, ""]);
   expect(stderr).toContain("'Ke2' is not a legal move for White (search_moves[1], in the position rnbqkbnr/");
@@ -92,14 +92,14 @@ test.each([
   [["bestmove", "8/8/8/8/8/8/8/8 w - - 0 1"], /^kibitz: .* king/],
   [["eval", "startpos", "-m", "e4 e4"], /^kibitz: 'e4' is not a legal move/],
   [["eval", "startpos", "--search-moves", "e5"], /^kibitz: 'e5' is not a legal move/],
-])("kibitz reports what is wrong with %j before any engine starts", async (args, complaint) => {
-  // No engine could start for such a user.
+])("kibitz %j fails with a message before any engine starts", async (args, complaint) => {
+  // If an engine started, this user name would cause another error.
   const { code, stderr } = await runKibitz(args, { KIBITZ_ENGINE_USER: "nosuchuser" });
   expect([code, stderr]).toEqual([2, expect.stringMatching(complaint)]);
 });
 
 test.each([["--help"], ["eval", "--help"], ["serve", "--help"]])(
-  "the help of %j breaks its lines between words, and keeps its text",
+  "kibitz %j wraps the help text between words",
   async (...args) => {
     const wide = await runKibitz(args);
     const narrow = await runKibitz(args, { COLUMNS: "60" });
@@ -110,7 +110,7 @@ test.each([["--help"], ["eval", "--help"], ["serve", "--help"]])(
   },
 );
 
-test("kibitz eval passes engine options on, and validates them", async () => {
+test("kibitz eval validates engine options and sends them to the engine", async () => {
   const weak = await elsewhere(["eval", mateInOne, "-d", "4", "-o", "skill_level=3", "--json"]);
   expect(JSON.parse(weak.stdout)).toMatchObject({ search: { limits: { options: { skill_level: 3 } } } });
   const wrong = await elsewhere(["eval", mateInOne, "-o", "skill_level=99"]);
@@ -119,7 +119,7 @@ test("kibitz eval passes engine options on, and validates them", async () => {
 });
 
 test.each([
-  ["no position", ["eval"], /give the position as a FEN/],
+  ["a missing position", ["eval"], /give the position as a FEN/],
   [
     "an unknown command",
     ["evaluate", mateInOne],
@@ -143,36 +143,36 @@ test.each([
     /^kibitz: Option '-d, --depth <value>' argument missing\n/,
   ],
   [
-    "an option where a value belongs",
+    "an option in the place of a value",
     ["eval", mateInOne, "-d", "--json"],
     /^kibitz: Option '-d' argument is ambiguous\. Did you forget .* use '--depth=-XYZ' or '-d-XYZ'\.\n/,
   ],
+  ["a superfluous argument", ["engines", "extra"], /^kibitz: engines takes no arguments\n/],
   [
-    "an argument that the command does not take",
-    ["engines", "extra"],
-    /^kibitz: engines takes no arguments\n/,
-  ],
-  [
-    "a value for an option that takes none",
+    "a value for an option without a value",
     ["eval", mateInOne, "--json=1"],
     /^kibitz: Option '--json' does not take an argument\n/,
   ],
   ["an unknown option of the server", ["--port", "80"], /Unknown option '--port'\n\nSee kibitz serve --help/],
-  ["a bad engine option", ["eval", mateInOne, "-o", "skill_level"], /name=value/],
-  ["a value with more behind it", ["eval", mateInOne, "-o", "skill_level=5=6"], /skill_level.*integer/s],
-])("kibitz exits with 2 and says why for %s", async (_, args, message) => {
+  ["an engine option without a value", ["eval", mateInOne, "-o", "skill_level"], /name=value/],
+  [
+    "an engine option with two equals signs",
+    ["eval", mateInOne, "-o", "skill_level=5=6"],
+    /skill_level.*integer/s,
+  ],
+])("kibitz exits with 2 and a message about %s", async (_, args, message) => {
   const { code, stdout, stderr } = await runKibitz(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatch(message);
 });
 
 test.each([
-  ["a bad FEN", ["eval", "start"], /FEN/],
-  ["depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
-  ["a depth that is no number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
+  ["an invalid FEN", ["eval", "start"], /FEN/],
+  ["a depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
+  ["a depth that is not a number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
   ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
 ])(
-  "kibitz exits with 2 and says why for %s, whether an engine or a service would answer",
+  "kibitz exits with 2 and a message about %s, with its own engine or with a service",
   async (_, args, message) => {
     const { code, stdout, stderr } = await elsewhere(args);
     expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
@@ -180,7 +180,7 @@ test.each([
   },
 );
 
-test("kibitz suggests the same request after an error as the API does", async () => {
+test("an error of kibitz suggests the same request as an error of the API", async () => {
   const deep = await runKibitz(["eval", mateInOne, "--depth", "99", "--multipv", "0", "--json"]);
   expect(JSON.parse(deep.stdout)).toMatchObject({
     code: "out_of_range",
@@ -199,7 +199,7 @@ test("kibitz suggests the same request after an error as the API does", async ()
   expect(people.stderr).toContain(`kibitz: try: {"fen":"${mateInOne}","depth":30}\n`);
 });
 
-test("kibitz engines lists the engines and options, for people and as JSON", async () => {
+test("kibitz engines lists the engines and their options, as text and as JSON", async () => {
   const people = await runKibitz(["engines"]);
   expect(people.stdout).toContain("stockfish-19-lite  (latest)\n");
   expect(people.stdout).toContain("skill_level: 0 to 20 (20)");
@@ -217,7 +217,7 @@ test("kibitz engines --url lists the engines of a service", async () => {
   expect(stdout).toContain("skill_level: 0 to 20 (20)");
 });
 
-test("kibitz and each command have a help text, which lists every setting", async () => {
+test("every kibitz command has a help text, and the help of serve lists every setting", async () => {
   const all = await runKibitz(["--help"]);
   expect(all).toMatchObject({ code: 0, stderr: "" });
   for (const command of ["serve", "eval", "bestmove", "review", "engines"]) {
@@ -228,7 +228,7 @@ test("kibitz and each command have a help text, which lists every setting", asyn
   expect(stdout).toContain("KIBITZ_SLOTS=");
 });
 
-test("kibitz --version prints the version of the package, and the help shows it", async () => {
+test("kibitz --version prints the version of the package, and the help mentions --version", async () => {
   expect((await runKibitz(["--help"])).stdout).toContain("kibitz --version");
   const { version } = JSON.parse(readFileSync(new URL("../../package.json", import.meta.url), "utf8"));
   expect(await runKibitz(["--version"])).toMatchObject({ code: 0, stdout: `${version}\n` });

@@ -21,7 +21,7 @@ import { startUci } from "./uci/start-session.ts";
 const folder = useTemporaryFolder();
 const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** A text with escape sequences of C0 and C1, and with a line of its own. */
+/** A text with escape sequences from the control characters C0 and C1. Its second line looks like a UCI command. */
 const hostile = "text\u001b[31m\u009b2J\nbestmove forged";
 
 const move = { uci: `e2e4 ${hostile}`, san: hostile, from: "e2", to: "e4", fenAfter: hostile };
@@ -141,7 +141,7 @@ writeFileSync(positions, `${start}\n${start}\n`);
 const game = join(folder, "game.pgn");
 writeFileSync(game, "1. e4 e5 *\n");
 
-/** No character controls a terminal, and no text of the service begins a line. */
+/** Fails if the output contains control characters, or if text from the service starts a new line. */
 function expectHarmless(printed: string): void {
   expect(printed).toContain("bestmove forged");
   expect(printed).not.toMatch(/^bestmove forged/m);
@@ -165,7 +165,7 @@ const runs = (["answering", "refusing"] as const).flatMap((kind) =>
 );
 
 test.each(runs)(
-  "text of a service is printed without control characters and in no line of its own: kibitz $args, $kind",
+  "text from the service contains no control characters and never starts a line in the output of kibitz $args: $kind",
   async ({ kind, args }) => {
     const { stdout, stderr } = await runKibitz([...args, "--url", urlOf(servers[kind])]);
     expectHarmless(stdout + stderr);
@@ -173,7 +173,7 @@ test.each(runs)(
 );
 
 test.each(["answering", "refusing"] as const)(
-  "text of a service is printed without control characters and in no line of its own: kibitz mcp, %s",
+  "text from the service contains no control characters and never starts a line in the output of kibitz mcp: %s",
   async (kind) => {
     const { say, until, hangUp, ended } = startUci(["--url", urlOf(servers[kind])], "mcp");
     const params = { name: "analyze_position", arguments: { depth: 3 } };
@@ -185,7 +185,7 @@ test.each(["answering", "refusing"] as const)(
   },
 );
 
-test("text of a service is never a line of UCI", async () => {
+test("text from the service never becomes a line of the UCI protocol", async () => {
   const { say, until, hangUp, ended } = startUci(["--url", urlOf(answering)]);
   say("uci", "position startpos", "go depth 1");
   const lines = [...(await until(/^bestmove /))];

@@ -44,7 +44,7 @@ test("kibitz keys creates, lists, rotates and revokes keys", async () => {
   expect((await keys("list")).stdout.match(/revoked/g)).toHaveLength(2);
 }, 60_000);
 
-test("kibitz keys list shows when self-service keys expire, and which have expired", async () => {
+test("kibitz keys list shows when self-service keys expire or have expired", async () => {
   const data = join(folder, "callers");
   const database = openDatabase(data);
   const store = createSqliteKeyStore(database);
@@ -79,11 +79,11 @@ test.each([
   [["revoke"], "needs the id of a key"],
   [["revoke", "nobody"], "no valid key"],
   [["rotate", "nobody"], "no valid key"],
-])("kibitz keys %j is refused with the right usage", async (args, message) => {
+])("kibitz keys %j exits with 2 and a message about the right usage", async (args, message) => {
   expect(await keys(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 
-test("kibitz keys create names the database that it writes, and says if the database is new", async () => {
+test("kibitz keys create prints the path of the database, and whether the database is new", async () => {
   const data = join(folder, "somewhere");
   const create = (...args: readonly string[]) =>
     runKibitz(["keys", "create", ...args], { KIBITZ_DATA_DIR: relative(process.cwd(), data) });
@@ -93,7 +93,7 @@ test("kibitz keys create names the database that it writes, and says if the data
   expect(second.stderr).toBe(`kibitz: the keys are in ${join(data, "kibitz.db")}\n`);
 });
 
-test("every kibitz keys command refuses another pepper than the keys were made with", async () => {
+test("every kibitz keys command fails if the keys were created with another pepper", async () => {
   const data = { KIBITZ_DATA_DIR: join(folder, "peppered") };
   const pepper = { KIBITZ_KEY_PEPPER: "a pepper of sixteen characters" };
   expect(await runKibitz(["keys", "create"], { ...data, ...pepper })).toMatchObject({ code: 0 });
@@ -108,7 +108,7 @@ test("every kibitz keys command refuses another pepper than the keys were made w
   }
 });
 
-test("kibitz keys says how to correct a data folder that cannot be made", async () => {
+test("kibitz keys explains how to fix a data folder that cannot be created", async () => {
   const file = join(folder, "file");
   writeFileSync(file, "");
   expect(await runKibitz(["keys", "list"], { KIBITZ_DATA_DIR: join(file, "data") })).toMatchObject({
@@ -117,7 +117,7 @@ test("kibitz keys says how to correct a data folder that cannot be made", async 
   });
 });
 
-test("a server prints neither its pepper nor a key that is sent to it, at any log level", async () => {
+test("a server never prints its pepper or a key from a request, at any log level", async () => {
   const logged: string[] = [];
   const { url, complaints, stop } = await startServer(
     {
@@ -144,7 +144,7 @@ test("a server prints neither its pepper nor a key that is sent to it, at any lo
 describeWith("redis")("keys that nodes share", () => {
   const redis = useRedis();
 
-  test("keys commands name the Redis that they use, and another pepper keeps commands and servers from starting", async () => {
+  test("kibitz keys create prints the address of Redis, and keys and serve fail with another pepper", async () => {
     const shared = { KIBITZ_REDIS_URL: redis.url, KIBITZ_REDIS_PREFIX: "pepper:" };
     const created = await runKibitz(["keys", "create"], {
       ...shared,
@@ -161,7 +161,7 @@ describeWith("redis")("keys that nodes share", () => {
   const dayMs = 86_400_000;
 
   test.each([-100, 100])(
-    "keys in Redis are made, revoked and expired by the clock of Redis, not of this machine: %i days off",
+    "times in key records come from the clock of Redis if the clock of this machine is %i days off",
     async (days) => {
       const began = Date.now();
       const shared = { KIBITZ_REDIS_URL: redis.url, KIBITZ_REDIS_PREFIX: `clock${days}:` };

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { manual } from "../../tools/manual.ts";
 
-test("the manual has every command, option and setting, and no text that roff would take for a request", async () => {
+test("the manual contains every command, option and setting, and no text that roff could interpret as a request", async () => {
   const page = await manual();
   expect(page).toContain(".SS kibitz eval <fen>");
   expect(page).toMatch(/^\.B .*\\-\\-multipv <\w+>$/m);

@@ -19,7 +19,7 @@ describe("kibitz mcp with a running service", () => {
   const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
   const { expectWork, expectNoWork } = watchWork(engines);
 
-  test("an agent of kibitz mcp --url lists, plays, asks, hears the progress, and cancels", async () => {
+  test("kibitz mcp --url lists tools, answers tool calls, reports progress and cancels a search", async () => {
     const agent = await newest.overStdio(mcpProcess(env, "--url", app.url));
     expect((await agent.list()).map(({ name }) => name)).toContain("play_moves");
     expect((await agent.ask("play_moves", { moves: ["e4"] })).text).toContain("Black to move");
@@ -38,12 +38,12 @@ describe("kibitz mcp with a running service", () => {
     leaving.abort(new Error("no more"));
     await end;
     await expectNoWork();
-    // The connection lives on.
+    // The connection is still usable after the cancellation.
     const wrong = await agent.ask("review_game", { moves: ["e4", "e4"] });
     expect(wrong.text).toContain('This call would be answered: review_game {"moves":["e4"]');
   });
 
-  test("an agent that leaves kibitz mcp --url frees the engine", async () => {
+  test("kibitz mcp --url frees the engine when the agent disconnects", async () => {
     const { ask, leave, ended } = talk("--url", app.url);
     ask("analyze_position", { depth: 30 });
     await expectWork();
@@ -54,7 +54,7 @@ describe("kibitz mcp with a running service", () => {
 });
 
 describe("kibitz mcp without a service", () => {
-  test("kibitz mcp --url gives an agent the reason if no service answers", async () => {
+  test("kibitz mcp --url explains to the agent that no service responds", async () => {
     const { answer, ask, leave, ended, complaints } = talk("--url", "http://127.0.0.1:1");
     ask("analyze_position", {});
     expect(await answer()).toMatchObject({
@@ -68,7 +68,7 @@ describe("kibitz mcp without a service", () => {
     expect(complaints()).toContain("kibitz: nothing is listening");
   });
 
-  test("kibitz mcp names the wrong setting to an agent", async () => {
+  test("kibitz mcp tells the agent which setting is invalid", async () => {
     const { answer, ask, leave, ended } = talkWith({ settings: { KIBITZ_HASH_MB: "none" } });
     ask("analyze_position", {});
     expect(await answer()).toMatchObject({
@@ -80,7 +80,7 @@ describe("kibitz mcp without a service", () => {
 });
 
 describe("kibitz mcp with its own engines", () => {
-  test("kibitz mcp prints nothing but messages on standard output, whatever its input, and ends when the input ends", async () => {
+  test("kibitz mcp prints only MCP messages on standard output for any input, and exits when the input ends", async () => {
     const { send, ask, answer, printed, leave, ended, complaints } = talk();
     send("");
     send('{"jsonrpc":"2.0","id":7,"method":"initialize","params":{}}');
@@ -94,7 +94,7 @@ describe("kibitz mcp with its own engines", () => {
     expect(complaints()).toBe("");
   });
 
-  test("kibitz mcp reports a line that is no message on standard error, and answers the next message", async () => {
+  test("kibitz mcp reports an invalid line on standard error, and answers the next message", async () => {
     const { send, ask, answer, leave, ended, complaints } = talk();
     send("no JSON");
     expect(await answer()).toMatchObject({ id: null, error: { code: -32700 } });
@@ -105,7 +105,7 @@ describe("kibitz mcp with its own engines", () => {
     expect(complaints()).toMatch(/^kibitz: A line is not JSON.+\n$/);
   });
 
-  test("kibitz mcp sends nothing more while its output is not read, and the rest when it is", async () => {
+  test("kibitz mcp pauses while its output is not read, and then continues", async () => {
     const lines: string[] = [];
     let isBehind = true;
     const { ask, leave, ended, drain } = talkWith({
@@ -126,7 +126,7 @@ describe("kibitz mcp with its own engines", () => {
     expect(await ended).toBe(0);
   });
 
-  test("kibitz mcp ends with a message and a failure if its output cannot be written", async () => {
+  test("kibitz mcp fails with a message if its output cannot be written", async () => {
     const { ask, ended, complaints } = talkWith({
       write() {
         throw new Error("no room");
@@ -138,7 +138,7 @@ describe("kibitz mcp with its own engines", () => {
     expect(complaints()).toContain("kibitz: the connection has ended by itself");
   });
 
-  test("Ctrl-C ends kibitz mcp during a search", async () => {
+  test("kibitz mcp exits on Ctrl-C during a search", async () => {
     const { ask, interrupt, ended, answer } = talk();
     ask("analyze_position", { depth: 30 }, { progressToken: 1 });
     expect(await answer()).toMatchObject({ method: "notifications/progress" });
@@ -147,7 +147,7 @@ describe("kibitz mcp with its own engines", () => {
   });
 });
 
-test("kibitz mcp refuses wrong arguments", async () => {
+test("kibitz mcp refuses invalid arguments", async () => {
   expect(await runKibitz(["mcp", "startpos"])).toMatchObject({
     code: 2,
     stdout: "",
@@ -161,11 +161,11 @@ const talk = (...args: readonly string[]) => talkWith({ args });
 interface Talk {
   readonly settings?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** Instead of keeping what comes on standard output. */
+  /** Receives the standard output. By default the lines are stored. */
   readonly write?: (text: string) => unknown;
 }
 
-/** `kibitz mcp` in this process, and a client of the older era without a handshake. */
+/** Runs `kibitz mcp` in this process, with a client of an older MCP version that sends no handshake. */
 function talkWith({ settings = {}, args = [], write }: Talk) {
   const stdin = new PassThrough();
   const lines: string[] = [];
@@ -199,7 +199,6 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
       const params = { name, arguments: given, ...(meta && { _meta: meta }) };
       send(JSON.stringify({ jsonrpc: "2.0", id: id++, method: "tools/call", params }));
     },
-    /** The next message. */
     async answer(): Promise<Record<string, unknown>> {
       while (lines.length === taken) {
         await once(read, "line");
@@ -208,7 +207,6 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
     },
     printed: () => lines,
     complaints: () => complaints.join(""),
-    /** Reports that the output was read. */
     drain: () => void output.emit("drain"),
     leave: () => void stdin.end(),
     interrupt: () => void events.emit("SIGINT", "SIGINT"),

@@ -26,7 +26,7 @@ describeWith("redis")("keys on their way between stores", () => {
     expect((await keys(inRedis(), "list")).stdout.match(/revoked/g)).toHaveLength(2);
   });
 
-  test("keys move from SQLite to Redis and back unchanged, without secrets, and only once", async () => {
+  test("keys are copied unchanged from SQLite to Redis and back, without secrets, and a second import changes nothing", async () => {
     const { stdout: secret } = await keys(inSqlite("first"), "create", "--name", 'Bobby "♟"');
     await keys(inSqlite("first"), "create", "--name", "revoked");
     const [, second] = (await keys(inSqlite("first"), "list", "--json")).stdout.trim().split("\n");
@@ -46,7 +46,7 @@ describeWith("redis")("keys on their way between stores", () => {
     const back = await keys(redisHere, "export");
     expect(back.stdout).toBe(exported.stdout);
 
-    // Meanwhile the other one was revoked in Redis.
+    // After the export, another key is revoked in Redis.
     const [first] = exported.stdout.split("\n");
     await keys(redisHere, "revoke", JSON.parse(first ?? "").id);
     const later = await keys(redisHere, "export");
@@ -57,7 +57,7 @@ describeWith("redis")("keys on their way between stores", () => {
     expect((await importing(inSqlite("other"), later)).stdout).toMatch(/^2 keys imported/);
   });
 
-  test("imported keys that contradict an existing key are reported and left out", async () => {
+  test("imported keys that contradict an existing key are reported and skipped", async () => {
     const env = inSqlite("contradicted");
     await keys(env, "create", "--name", "a");
     const line = JSON.parse((await keys(env, "export")).stdout);
@@ -78,17 +78,17 @@ describeWith("redis")("keys on their way between stores", () => {
   });
 
   test.each([
-    ["no JSON", "kbz_"],
-    ["without its fields", '{"id":"a","secret":"b"}'],
+    ["not JSON", "kbz_"],
+    ["incomplete", '{"id":"a","secret":"b"}'],
     [
-      "a hash that is none",
+      "a key with an invalid hash",
       '{"id":"a","hash":"kbz_","name":null,"plan":"free","created_at":"2026-01-01T00:00:00Z","issued_to":null,"last_used_at":null,"revoked_at":null}',
     ],
     [
-      "a name with an escape sequence",
+      "a key whose name contains an escape sequence",
       `{"id":"a","hash":"${"0".repeat(64)}","name":"\\u001b[31m","plan":"free","created_at":"2026-01-01T00:00:00Z","issued_to":null,"last_used_at":null,"revoked_at":null}`,
     ],
-  ])("kibitz keys imports nothing if a line is %s", async (what, wrong) => {
+  ])("kibitz keys import changes nothing if a line is %s", async (what, wrong) => {
     const env = inSqlite(what);
     await keys(env, "create");
     const { stdout } = await keys(env, "export");
@@ -101,7 +101,7 @@ describeWith("redis")("keys on their way between stores", () => {
     expect((await keys(inSqlite("empty"), "export")).stdout).toBe("");
   });
 
-  test("kibitz keys looks in no other store if Redis does not answer", async () => {
+  test("kibitz keys fails if Redis does not respond, and does not use the local database", async () => {
     const nowhere = { KIBITZ_REDIS_URL: `redis://127.0.0.1:${await freePort()}` };
     expect(await keys(nowhere, "list")).toMatchObject({
       code: 1,

@@ -1,4 +1,3 @@
-/** An API key of a service that issues them. */
 export async function newKey(url: string): Promise<string> {
   const headers = { "content-type": "application/json" };
   const response = await fetch(`${url}/v1/keys`, { method: "POST", headers, body: "{}" });

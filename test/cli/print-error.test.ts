@@ -17,7 +17,7 @@ async function printedFor(error: Error) {
 const remote = (problem: MessageInitShape<typeof ProblemSchema>) =>
   new RemoteError(create(ProblemSchema, problem), "https://chess.example/kibitz");
 
-test("an error that only needs time says when to try again, and exits with 1", async () => {
+test("the message of a temporary error contains the time to wait, and the exit code is 1", async () => {
   const early = { code: "rate_limited", status: 429, detail: "Enough.", nextAction: "retry_later" };
   expect(await printedFor(remote({ ...early, retryAfterMs: 41_200 }))).toEqual({
     code: 1,
@@ -25,7 +25,7 @@ test("an error that only needs time says when to try again, and exits with 1", a
   });
 });
 
-test("an error beyond the plan names the field and a larger plan", async () => {
+test("the message of an error beyond the plan names the field and a larger plan", async () => {
   const beyond = {
     code: "upgrade_needed",
     status: 402,
@@ -45,7 +45,7 @@ kibitz: give an API key of the service, in KIBITZ_API_KEY or with --key
   });
 });
 
-test("an error does not print a whole game as the suggested request", async () => {
+test("the message of an error shortens a long game in the suggested request", async () => {
   const suggestedRequest = {
     pgn: `1. e4 {${"long ".repeat(1000)}} *`,
     moves: Array(600).fill("Nf3"),
@@ -60,7 +60,7 @@ test("an error does not print a whole game as the suggested request", async () =
   expect(stderr.length).toBeLessThan(800);
 });
 
-test("an error inside a service says how its operator finds it in the log", async () => {
+test("the message of an internal error of a service contains the request id for the operator", async () => {
   const failed = { code: "internal", status: 500, detail: "Something failed.", requestId: "r-1" };
   expect(await printedFor(remote(failed))).toEqual({
     code: 1,
@@ -68,7 +68,7 @@ test("an error inside a service says how its operator finds it in the log", asyn
   });
 });
 
-test("an error prints a line for each violation, and exits with the code of a wrong request", async () => {
+test("an error is printed with a line for each violation, and the exit code is 2", async () => {
   const violations = ["One.", "Two."].map((message) => ({
     pointer: "/depth",
     code: "out_of_range" as const,

@@ -1,8 +1,6 @@
 import { expect, test } from "vitest";
 import { type Settings, spawnKibitz } from "./run-kibitz.ts";
 
-/** The proof from outside, a run of each kind: what the commands say in detail is proved within this process. */
-
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
 interface Row {
@@ -25,7 +23,7 @@ const rows: readonly Row[] = [
   },
 ];
 
-test.concurrent.each(rows)("kibitz $args ends by itself with $code", async ({ args, env, ...expected }) => {
+test.concurrent.each(rows)("kibitz $args exits with $code", async ({ args, env, ...expected }) => {
   const { code, stdout, stderr } = await spawnKibitz(args, env);
   expect({ code, stdout, stderr }).toEqual({
     code: expected.code,

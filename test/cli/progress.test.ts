@@ -11,7 +11,7 @@ function progressOn(isTTY: boolean, columns = 80) {
   };
 }
 
-test("progress says on one line of a terminal how much is done", () => {
+test("the progress is printed on one line of the terminal", () => {
   const { progress, last, written } = progressOn(true);
   progress.step();
   expect(last()).toMatch(/^1 of 4, \d s left Game 2$/);
@@ -19,13 +19,13 @@ test("progress says on one line of a terminal how much is done", () => {
   expect(written.at(-1)).toBe("\r\x1b[K");
 });
 
-test("a line of progress that is wider than the terminal is cut", () => {
+test("the progress line is cut at the width of the terminal", () => {
   const { progress, last } = progressOn(true, 20);
   progress.step();
   expect(last()).toMatch(/^1 of 4, \d s left Ga$/);
 });
 
-test("no progress is written if no terminal shows it", () => {
+test("the progress is not printed if the output is not a terminal", () => {
   const { progress, written } = progressOn(false);
   progress.step();
   progress.clear();

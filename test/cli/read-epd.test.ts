@@ -24,15 +24,15 @@ test.each([
   [`${board} w - -; hmvc 7; fmvn 12;`, `${board} w - - 7 12`],
   [`${board} w - - 0 1; # a comment`, `${board} w - - 0 1`],
   [`${board} w - - 0 1x`, `${board} w - - 0 1x`],
-])("the line %j of EPD has the FEN %j", (line, fen) => {
+])("the EPD line %j has the FEN %j", (line, fen) => {
   expect(positionFromLine(line)?.fen).toBe(fen);
 });
 
-test.each(["", "   ", "# a comment"])("the line %j has no position", (line) => {
+test.each(["", "   ", "# a comment"])("the EPD line %j has no position", (line) => {
   expect(positionFromLine(line)).toBeUndefined();
 });
 
-test("a line of EPD keeps its operations, also with a semicolon between quotes", () => {
+test("the operations of an EPD line are read, even if a quoted text contains a semicolon", () => {
   expect(positionFromLine(`${board} w - - bm Nf3 e4; am Qxb7; c0 "a; b"; id "WAC; 7";`)).toEqual({
     fen: `${board} w - -`,
     id: "WAC; 7",
@@ -41,7 +41,7 @@ test("a line of EPD keeps its operations, also with a semicolon between quotes",
   });
 });
 
-test("a line with a semicolon after its FEN keeps its operations", () => {
+test("the operations of an EPD line are read after a FEN with a semicolon", () => {
   const read = { fen: `${board} w - - 0 1`, id: "7", best: ["e4"], avoid: [] };
   expect(positionFromLine(`${board} w - - 0 1; bm e4; id "7"`)).toEqual(read);
 });
@@ -66,10 +66,13 @@ test.each([
   ["w", "bm Ra7; dm 2;", 2, false],
   ["w", "am #2;", 2, false],
   ["w", "am #2;", 3, true],
-])("with %s to move and %s, a mate of %s moves for White is solved: %s", (turn, operations, mate, solved) => {
-  const position = positionFromLine(`r5k1/5ppp/8/8/8/8/5PPP/R5K1 ${turn} - - ${operations}`);
-  expect(isSolved(position ?? expect.fail(), { uci: "a1a8", mate })).toBe(solved);
-});
+])(
+  "with %s to move and the operations %s, a mate score of %s solves the position: %s",
+  (turn, operations, mate, solved) => {
+    const position = positionFromLine(`r5k1/5ppp/8/8/8/8/5PPP/R5K1 ${turn} - - ${operations}`);
+    expect(isSolved(position ?? expect.fail(), { uci: "a1a8", mate })).toBe(solved);
+  },
+);
 
 test.each([
   ["bm Ra8#;", true],
@@ -85,7 +88,7 @@ test.each([
   ["am Raa8;", false],
   ["bm Ra8; am Ra1-a8;", false],
   ['id "nothing asked";', undefined],
-])("the position %s is solved by Ra8#, however the move is spelt: %s", (operations, solved) => {
+])("the move Ra8# solves the position with the operations %s, in any spelling: %s", (operations, solved) => {
   const position = positionFromLine(`6k1/5ppp/8/8/8/8/5PPP/R5K1 w - - ${operations}`) ?? expect.fail();
   expect(isSolved(position, { uci: "a1a8", mate: 1 })).toBe(solved);
 });
@@ -95,7 +98,7 @@ test.each([
   ["bm rh3;", "h1h3"],
   ["bm E1G1;", "e1g1"],
   ["bm a8Q;", "a7a8q"],
-])("the position %s is solved by %s", (operations, found) => {
+])("the position with the operations %s is solved by %s", (operations, found) => {
   const position = positionFromLine(`4k3/P7/8/8/8/8/8/R3K2R w KQ - ${operations}`) ?? expect.fail();
   expect(isSolved(position, { uci: found, mate: undefined })).toBe(true);
 });

@@ -11,7 +11,7 @@ test.each([
   ["https://Chess.example/", "https://chess.example"],
   ["https://chess.example/kibitz/", "https://chess.example/kibitz"],
   ["http://[::1]:8080", "http://[::1]:8080"],
-])("the address %s of a service is read as %s", (given, url) => {
+])("the service address %s is read as %s", (given, url) => {
   expect(addressOf({ url: given })).toEqual({ url, key: undefined });
 });
 
@@ -21,24 +21,24 @@ test.each([
   ["https://me:secret@chess.example", /^--url must have no user or password/],
   ["https://chess.example/?key=1", /^--url must end before \?/],
   ["https://chess.example/#top", /^--url must end before #/],
-])("%s is refused as the address of a service", (url, message) => {
+])("the service address %s is refused", (url, message) => {
   expect(() => addressOf({ url })).toThrow(message);
 });
 
-test("a key on the command line comes before a key in the environment", () => {
+test("the option --key has priority over KIBITZ_API_KEY", () => {
   const url = "http://chess.example";
   expect(addressOf({ url, key: "kbz_1" }, { KIBITZ_API_KEY: "kbz_2" })?.key).toBe("kbz_1");
   expect(addressOf({ url }, { KIBITZ_API_KEY: "kbz_2" })?.key).toBe("kbz_2");
   expect(addressOf({ url }, { KIBITZ_API_KEY: "" })?.key).toBeUndefined();
 });
 
-test("a key that cannot be valid is refused without being shown", () => {
+test("a malformed key is refused, and the message does not repeat the key", () => {
   const refuse = () => addressOf({ url: "http://chess.example", key: "kbz_1 2" });
   expect(refuse).toThrow(/characters that no key has/);
   expect(refuse).not.toThrow(/kbz_1/);
 });
 
-test("a key without a service is accepted from the environment and refused on the command line", () => {
+test("without --url, KIBITZ_API_KEY is ignored and --key is refused", () => {
   expect(addressOf({}, { KIBITZ_API_KEY: "kbz_2" })).toBeUndefined();
   expect(() => addressOf({ key: "kbz_1" })).toThrow("--key is for a running service: name it with --url");
 });
@@ -46,7 +46,7 @@ test("a key without a service is accepted from the environment and refused on th
 test.each([
   ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", undefined],
   ["00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=1"],
-])("a command continues the trace of its environment: %s, %s", (traceparent, tracestate) => {
+])("a command continues the trace in TRACEPARENT and TRACESTATE: %s, %s", (traceparent, tracestate) => {
   const env = { TRACEPARENT: traceparent, ...(tracestate && { TRACESTATE: tracestate }) };
   expect(addressOf({ url: "http://chess.example" }, env)?.trace).toEqual({
     traceparent,
@@ -55,7 +55,7 @@ test.each([
 });
 
 test.each(["nonsense", "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01\r\nx: y", ""])(
-  "a command ignores an invalid trace in its environment: %j",
+  "a command ignores an invalid TRACEPARENT: %j",
   (traceparent) => {
     const env = { TRACEPARENT: traceparent, TRACESTATE: "vendor=1" };
     expect(addressOf({ url: "http://chess.example" }, env)?.trace).toBeUndefined();

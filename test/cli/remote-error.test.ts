@@ -7,10 +7,10 @@ import { connectErrorFrom } from "../../src/protocols/connect/errors.ts";
 
 const url = "https://chess.example/kibitz";
 
-/** The error that a client gets if the service throws this one. */
+/** Returns the client's error for an error of the service. */
 const received = (error: KibitzError) => errorFromRemote(connectErrorFrom(error, "r-1"), url);
 
-test("a refusal of a service keeps everything that the service said", () => {
+test("the error of a service keeps all of its fields", () => {
   const error = received(
     new KibitzError("upgrade_needed", "Too deep.", {
       violations: [
@@ -33,7 +33,7 @@ test("a refusal of a service keeps everything that the service said", () => {
   });
 });
 
-test("a refusal of a service says when to try again", () => {
+test("the error of a service keeps the time to wait", () => {
   expect(received(new KibitzError("rate_limited", "Later.", { retryAfterMs: 41_500 }))).toMatchObject({
     code: "rate_limited",
     retryAfterMs: 41_500,
@@ -41,7 +41,7 @@ test("a refusal of a service says when to try again", () => {
   });
 });
 
-test("a refusal with a code that this version does not know is known by its status", () => {
+test("the error of a service with an unknown code gets the code of its HTTP status", () => {
   const value = { code: "closed_today", status: 401, detail: "Not today.", nextAction: "go_home" };
   const newer = new ConnectError("", Code.Unauthenticated, undefined, [{ desc: ProblemSchema, value }]);
   expect(errorFromRemote(newer, url)).toMatchObject({
@@ -70,7 +70,7 @@ test.each([
   ["EPROTO", /no TLS connection/],
   ["HPE_INVALID_CONSTANT", /does not answer in HTTP.*write https:\/\/chess\.example$/],
   ["ECONNRESET", /broke off \(ECONNRESET\): ask again$/],
-])("a command that no service answers reports %s with a way out", (code, message) => {
+])("the network error %s has a message with advice", (code, message) => {
   const error = errorFromRemote(failed(code), url);
   expect(error).toBeInstanceOf(UnreachableError);
   expect(error.message).toMatch(message);
@@ -85,6 +85,6 @@ test.each([
   ],
   ["HTTP 502", Code.Unavailable, /in the place of the service says HTTP 502: ask again later/],
   ["bad\u001b[31m", Code.Unknown, /is not Kibitz \(bad\\u001b\[31m\)/],
-])("a command reports %s as the answer of another program", (said, code, message) => {
+])("the response %s of another program has a message with advice", (said, code, message) => {
   expect(errorFromRemote(new ConnectError(said, code), url).message).toMatch(message);
 });

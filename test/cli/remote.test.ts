@@ -18,7 +18,7 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { newKey } from "./new-key.ts";
 import { runKibitz, spawnKibitz } from "./run-kibitz.ts";
 
-/** One service for all: of a small plan, and a larger one for keys. Its engines need no processor. */
+/** Fake engines of a service for all tests. Callers without a key have a small plan, and keys have a larger plan. */
 const engines = createEnginesInProcess();
 const app = useApp(
   {
@@ -42,7 +42,7 @@ async function listening(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** A proxy in front of the service that removes the beginning of paths. */
+/** Returns a proxy in front of the service, which removes `prefix` from each path. */
 const forward = (prefix: string) =>
   ((req, res) => {
     const path = req.url?.replace(prefix, "");
@@ -54,14 +54,14 @@ const forward = (prefix: string) =>
   }) satisfies Parameters<typeof createHttpServer>[1];
 
 describe("--url", () => {
-  test("kibitz eval --url prints the same as kibitz eval", async () => {
+  test("kibitz eval --url prints the same text as kibitz eval", async () => {
     const { code, stdout, stderr } = await remotely("eval", "startpos", "-d", "5", "-n", "2");
     expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
     expect(stdout).toMatch(/^.+ Best move: .+\.\n\n +\S+ +\d+\.\d % +\S.*\n +\S+ +\d+\.\d % +\S.*\n\n/);
     expect(stdout).toMatch(/\nStockfish 19 Lite in process \(wasm\), depth 5, 100 nodes in \d+ ms\n$/);
   });
 
-  test("kibitz eval --url passes the trace of its environment to the service", async () => {
+  test("kibitz eval --url sends the trace of its environment to the service", async () => {
     const traceId = "0af7651916cd43dd8448eb211c80319c";
     const env = { TRACEPARENT: `00-${traceId}-b7ad6b7169203331-01`, TRACESTATE: "vendor=1" };
     for (const args of [
@@ -74,7 +74,7 @@ describe("--url", () => {
     expect(lines).toHaveLength(2);
   });
 
-  test("kibitz eval --url --json prints the answer of the API", async () => {
+  test("kibitz eval --url --json prints the response of the API", async () => {
     const { stdout } = await remotely("eval", "startpos", "-m", "e4", "-d", "4", "--json");
     expect(JSON.parse(stdout)).toMatchObject({
       fen: "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1",
@@ -92,13 +92,13 @@ describe("--url", () => {
     expect(Object.keys(JSON.parse(move.stdout).search)).toEqual(Object.keys(search ?? {}));
   });
 
-  test("kibitz bestmove --url prints the move, and reports a finished game", async () => {
+  test("kibitz bestmove --url prints the move, or the result of a finished game", async () => {
     expect((await remotely("bestmove", "startpos", "-d", "4")).stdout).toMatch(/^1\. \S+ \(\w{4}\), \S+/);
     const mate = await remotely("bestmove", "8/8/8/8/8/5k2/5q2/5K2 w - - 0 1");
     expect(mate).toMatchObject({ code: 0, stdout: "Checkmate: Black has won.\n" });
   });
 
-  test("--url accepts a service below a path, and over TLS", async () => {
+  test("--url accepts a service with a path, and a service with TLS", async () => {
     const plain = await listening(createHttpServer(forward("/chess/kibitz")));
     const there = await runKibitz(["eval", "startpos", "-d", "3", "--url", `http://${plain}/chess/kibitz/`]);
     expect(there).toMatchObject({ code: 0, stderr: "" });
@@ -121,7 +121,7 @@ describe("--url", () => {
 });
 
 describe("errors of a service", () => {
-  test("errors of a service suggest a request that would be answered, or a larger plan", async () => {
+  test("the error of a service is printed with a suggested request or a larger plan", async () => {
     const { code, stderr } = await remotely("eval", start, "--depth", "0");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^kibitz: `depth` must be from 1 to 30, not 0\.\n/);
@@ -132,7 +132,7 @@ describe("errors of a service", () => {
     );
   });
 
-  test("errors of a service with --json are the document of the service", async () => {
+  test("the error of a service is printed as its problem document with --json", async () => {
     const { code, stdout, stderr } = await remotely("eval", "start", "--json");
     expect([code, stderr]).toEqual([2, ""]);
     expect(JSON.parse(stdout)).toMatchObject({
@@ -144,7 +144,7 @@ describe("errors of a service", () => {
     });
   });
 
-  test("--key raises the limits to its plan, and a wrong key is refused", async () => {
+  test("--key selects the plan of the key, and a wrong key is refused", async () => {
     const args = ["eval", start, "--depth", "15", "--url", app.url];
     const key = await newKey(app.url);
     expect(await runKibitz(args, { KIBITZ_API_KEY: key })).toMatchObject({ code: 0 });
@@ -163,7 +163,7 @@ describe("a file of positions", () => {
     return file;
   };
 
-  test("a file of positions that is larger than the window of the plan is sent in parts, each when the service allows it", async () => {
+  test("kibitz eval --file sends a large file in several batches, and waits for the rate limit", async () => {
     const { code, stdout, stderr } = await remotely("eval", "-f", fileOf(45), "-d", "3");
     expect(code).toBe(0);
     expect(stdout.match(/^ +\d+ /gm)?.map(Number)).toEqual(
@@ -172,7 +172,7 @@ describe("a file of positions", () => {
     expect(stderr).toMatch(/^(kibitz: rate limited, retrying in 1 s\n)+kibitz: 45 positions\n$/);
   });
 
-  test("a file of positions reports each refusal of the service at its position, and a FEN that was pasted with quotation marks", async () => {
+  test("kibitz eval --file reports an invalid position with its line, and accepts a FEN in quotation marks", async () => {
     const file = join(folder, "bad.epd");
     writeFileSync(file, `"${start}"\n8/8/8/8/8/8/8/8 w - -\n`);
     const { code, stdout, stderr } = await runKibitz(["eval", "-f", file, "--url", app.url, "--json"], {
@@ -196,7 +196,7 @@ describe("a file of positions", () => {
 describe("without a service", () => {
   const evalAt = (url: string) => runKibitz(["eval", "startpos", "--url", url]);
 
-  test("--url says why no service answers, and exits with 1", async () => {
+  test("--url exits with 1 and explains why the service does not respond", async () => {
     const port = await freePort();
     expect(await evalAt(`http://127.0.0.1:${port}`)).toEqual({
       code: 1,
@@ -211,7 +211,7 @@ describe("without a service", () => {
     );
   });
 
-  test("--url reports the answer of another program as such", async () => {
+  test("--url explains that another program has responded", async () => {
     const other = await listening(
       createHttpServer((req, res) => {
         res.writeHead(req.url?.startsWith("/gateway/") ? 502 : 200, { "content-type": "text/html" });
@@ -227,7 +227,7 @@ describe("without a service", () => {
     );
   });
 
-  test("--url reports a service that breaks off or falls silent", async () => {
+  test("--url reports a service that disconnects or does not respond", async () => {
     const broken = await listening(createServer((socket) => socket.once("data", () => socket.destroy())));
     expect((await evalAt(`http://${broken}`)).stderr).toMatch(
       /^kibitz: the connection to .+ broke off .+: ask again\n$/,
@@ -252,7 +252,7 @@ describe("leaving", () => {
     return { remote, ended };
   };
 
-  test("an abort of a remote search stops it with the reason of the signal", async () => {
+  test("a search at a service is cancelled by its abort signal", async () => {
     const leaving = new AbortController();
     const { remote, ended } = await search(leaving.signal);
     const reason = new Error("Ctrl-C");
@@ -262,14 +262,14 @@ describe("leaving", () => {
     await remote[Symbol.asyncDispose]();
   });
 
-  test("closing the remote service stops its searches", async () => {
+  test("a search at a service is cancelled when the connection is closed", async () => {
     const { remote, ended } = await search(new AbortController().signal);
     await remote[Symbol.asyncDispose]();
     expect(await ended).toMatchObject({ message: expect.stringContaining("broke off") });
     await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
   });
 
-  test("a remote search that is no longer read leaves no timer that keeps the process alive", async () => {
+  test("a search at a service whose response is no longer read does not keep the process alive", async () => {
     const silenceMaxMs = 54_321;
     const begun = vi.spyOn(globalThis, "setTimeout");
     onTestFinished(() => begun.mockRestore());

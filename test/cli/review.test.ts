@@ -26,7 +26,7 @@ function fileOf(...games: readonly string[]): string {
 }
 
 const foolsMate = '[White "Anna"]\n[Black "Ben"]\n\n1. f3 e5 2. g4 {[%clk 0:01:00]} Qh4# 0-1\n';
-/** Each of its searches ends at once, however deep. */
+/** A game with a mate in one move. Every search of this game ends immediately, at any depth. */
 const backRank = '[FEN "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1"]\n\n1. Re8# *\n';
 const queenGivenAway = '[White "C"]\n[Black "D"]\n\n1. e4 e5 2. Qh5 Nc6 3. Qxf7+ Kxf7 *\n';
 const illegal = '[White "E"]\n\n1. e4 e5 2. Ke3 *\n';
@@ -41,7 +41,7 @@ const linesOf = (stdout: string) =>
     .map((line) => JSON.parse(line));
 
 describe("kibitz review", () => {
-  test("kibitz review finds the blunder, and says who played how well", async () => {
+  test("kibitz review finds the blunder, and prints the accuracy of both players", async () => {
     const { code, stdout, stderr } = await runKibitz(["review", fileOf(queenGivenAway), "--depth", "8"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 game\n" });
     expect(stdout).toMatch(/^Game 1: C – D, \*, C20 King's Pawn Game: Wayward Queen Attack\n/);
@@ -55,7 +55,7 @@ describe("kibitz review", () => {
     expect(stdout).toMatch(/Stockfish 19 Lite WASM \(wasm\), depth 8, 7 positions, 7 searched, /);
   });
 
-  test("kibitz review prints the corrections of a game, with their places in the file", async () => {
+  test("kibitz review prints corrected moves and tags of a game with their places in the file", async () => {
     const file = fileOf(foolsMate, '[fen "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1"]\n\n1. re8# 0-0\n');
     const { code, stdout } = await runKibitz(["review", file, "--depth", "1"], { COLUMNS: "120" });
     expect(code).toBe(0);
@@ -63,7 +63,7 @@ describe("kibitz review", () => {
     expect(stdout).toMatch(/Note: 're8#' was read as Re8# \(game 2, ply 1, line 9, column 4\)\./);
   });
 
-  test("kibitz review reads a game with German letters if all moves are legal, and says so", async () => {
+  test("kibitz review reads a game with German piece letters, and prints a note", async () => {
     const file = fileOf(foolsMate, '[White "G"]\n\n1. e4 e5 2. Sf3 Sc6 *\n');
     const output = join(folder, "german.pgn");
     const args = ["review", file, "--depth", "1", "--output", output];
@@ -76,7 +76,7 @@ describe("kibitz review", () => {
     expect((await runKibitz(args)).stderr).toContain(`2 in ${output} before and not reviewed again`);
   });
 
-  test("kibitz review reads a packed file in UTF-16, names a zip archive, and cuts no packed --output", async () => {
+  test("kibitz review reads a compressed UTF-16 file, refuses a zip archive, and never truncates a compressed --output", async () => {
     const packed = join(folder, "packed.pgn.gz");
     writeFileSync(packed, gzipSync(Buffer.from(`\ufeff${foolsMate}`, "utf16le")));
     const zip = join(folder, "archive.pgn");
@@ -93,7 +93,7 @@ describe("kibitz review", () => {
     expect(readFileSync(output)).toEqual(before);
   });
 
-  test("kibitz review --json prints a game per line, in the words of the API, and searches a repeated position once", async () => {
+  test("kibitz review --json prints one game per line in the format of the API, and searches repeated positions once", async () => {
     const file = fileOf(foolsMate, backRank, foolsMate, chess960);
     const { code, stdout } = await runKibitz(["review", file, "-d", "6", "--json"]);
     expect(code).toBe(0);
@@ -147,7 +147,7 @@ describe("kibitz review", () => {
     });
   });
 
-  test("Ctrl-C ends kibitz review at once, and the finished games are printed and written", async () => {
+  test("kibitz review stops immediately on Ctrl-C, and prints and saves the finished games", async () => {
     const output = join(folder, "interrupted.pgn");
     const args = ["review", fileOf(backRank, queenGivenAway), "--depth", "30", "--output", output];
     const kibitz = startKibitz(args, { ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
@@ -164,7 +164,7 @@ describe("kibitz review", () => {
   });
 });
 
-/** A service whose engines need no processor. Most of the command is the same with and without a service. */
+/** A service with fake engines. */
 describe("kibitz review --url", () => {
   const app = useApp(
     {
@@ -185,7 +185,7 @@ describe("kibitz review --url", () => {
     return runKibitz(["review", ...args, "--url", app.url], env ?? { KIBITZ_API_KEY: await key }, stdin);
   };
 
-  test("kibitz review --url prints the same as kibitz review", async () => {
+  test("kibitz review --url prints the same text as kibitz review", async () => {
     const file = fileOf(queenGivenAway);
     const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 game\n" });
@@ -197,7 +197,7 @@ describe("kibitz review --url", () => {
     ]);
   });
 
-  test("kibitz review reports the place at which a game cannot be read, and reviews the others", async () => {
+  test("kibitz review reports the place of an illegal move, and reviews the other games", async () => {
     const file = fileOf(foolsMate, illegal, backRank);
     const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect(code).toBe(2);
@@ -219,7 +219,7 @@ describe("kibitz review --url", () => {
     ]);
   });
 
-  test("kibitz review refuses a game that is larger than the API takes by its number, and reviews the others", async () => {
+  test("kibitz review reports the number of a game that is too large for the API, and reviews the other games", async () => {
     const comment = `{${"x".repeat(257 * 1024)}}`;
     const { code, stdout, stderr } = await review([fileOf(`1. e4 ${comment} e5 *`, backRank), "-d", "4"]);
     expect([code, stdout.match(/^Game \d+/gm)]).toEqual([2, ["Game 2"]]);
@@ -239,14 +239,14 @@ describe("kibitz review --url", () => {
     expect(linesOf(json.stdout)).toMatchObject([{ game: 1 }, { game: 2, code: "invalid_pgn" }, { game: 3 }]);
   });
 
-  test("kibitz review reads games from standard input, however the input is cut into pieces", async () => {
+  test("kibitz review reads games from standard input in chunks of any size", async () => {
     const bytes = [...foolsMate.replace("Ben", "Bén")];
     const { code, stdout } = await review(["-", "-d", "4"], { stdin: bytes });
     expect(code).toBe(0);
     expect(stdout).toMatch(/^Game 1: Anna – Bén, 0-1, /);
   });
 
-  test("kibitz review reads the files of a folder by name, and annotates them into one file that can be read again", async () => {
+  test("kibitz review reads the PGN files of a folder in alphabetical order, and writes a file that can be reviewed again", async () => {
     const games = join(folder, "games");
     mkdirSync(games);
     writeFileSync(join(games, "b.PGN"), backRank);
@@ -270,7 +270,7 @@ describe("kibitz review --url", () => {
     ).toBe(annotated);
   });
 
-  test("kibitz review reports a file without games, and reviews the others", async () => {
+  test("kibitz review reports a file without games, and reviews the other files", async () => {
     const files = [fileOf("\n"), fileOf(backRank)];
     const { code, stdout, stderr } = await review([...files, "-d", "4"]);
     expect(code).toBe(2);
@@ -288,13 +288,13 @@ describe("kibitz review --url", () => {
       [fileOf(foolsMate), "--output", "/nowhere/a.pgn"],
       /^kibitz: cannot write \/nowhere\/a\.pgn: no such file or directory\n/,
     ],
-  ])("kibitz review refuses %j before any search", async (args, message) => {
+  ])("kibitz review %j fails before any search", async (args, message) => {
     const { code, stdout, stderr } = await review(args);
     expect([code, stdout]).toEqual([2, ""]);
     expect(stderr).toMatch(message);
   });
 
-  test("kibitz review resumes an output in the folder that it reviews, and does not read it as input", async () => {
+  test("kibitz review continues an output file inside the reviewed folder, and does not review that file", async () => {
     const games = join(folder, "with-output");
     mkdirSync(games);
     writeFileSync(join(games, "b.pgn"), foolsMate);
@@ -310,7 +310,7 @@ describe("kibitz review --url", () => {
     expect(readFileSync(output, "utf8")).toBe(whole);
   });
 
-  test("kibitz review reads names in Latin-1, and writes them as UTF-8", async () => {
+  test("kibitz review reads names in Latin-1, and writes names in UTF-8", async () => {
     const file = fileOf();
     writeFileSync(file, Buffer.from(foolsMate.replace("Anna", "Jürgen"), "latin1"));
     const output = join(folder, "names.pgn");
@@ -319,13 +319,13 @@ describe("kibitz review --url", () => {
     expect(readFileSync(output, "utf8")).toContain('[White "Jürgen"]');
   });
 
-  test("kibitz review refuses to resume standard output", async () => {
+  test("kibitz review refuses standard output as --output", async () => {
     const { code, stderr } = await review([fileOf(foolsMate), "--output", "-"]);
     expect(code).toBe(2);
     expect(stderr).toContain("the annotated PGN on standard output is `pgn` of --json");
   });
 
-  test("kibitz review never writes over one of its inputs", async () => {
+  test("kibitz review never overwrites one of its input files", async () => {
     const file = fileOf(foolsMate);
     const { code, stderr } = await review([file, "--output", join(folder, ".", file.slice(folder.length))]);
     expect(code).toBe(2);
@@ -333,7 +333,7 @@ describe("kibitz review --url", () => {
     expect(readFileSync(file, "utf8")).toBe(foolsMate);
   });
 
-  test("kibitz review writes games without tags so that it can read and resume the output", async () => {
+  test("kibitz review writes games without tags in a format that kibitz review can read and continue", async () => {
     const file = fileOf("1. f3 e5 2. g4 Qh4# 0-1\n");
     const other = fileOf("1. e4 e5 2. Qh5 Ke7 3. Qxe5# 1-0\n");
     const output = join(folder, "untagged.pgn");
@@ -349,12 +349,12 @@ describe("kibitz review --url", () => {
     expect((await review([output, "-d", "3"])).code).toBe(0);
   });
 
-  test("kibitz review resumes behind the last whole game of an output, also after it was killed in a game", async () => {
+  test("kibitz review continues an incomplete output file after the last complete game", async () => {
     const file = fileOf(foolsMate, backRank, queenGivenAway);
     const output = join(folder, "resumed.pgn");
     await review([file, "-d", "3", "--output", output]);
     const whole = readFileSync(output, "utf8");
-    // Within a move of the third game, and within its tags.
+    // The first length ends in a move of the third game, and the second length ends in its tags.
     for (const length of [whole.indexOf("Qh5") + 2, whole.indexOf('[Black "D"]') + 4]) {
       writeFileSync(output, whole.slice(0, length));
       const second = await review([file, "-d", "3", "--output", output]);
@@ -385,7 +385,7 @@ describe("kibitz review --url", () => {
     }
   });
 
-  test("kibitz review waits if the service asks for time, and refuses only the game that is too long for its plan", async () => {
+  test("kibitz review waits for the rate limit, and refuses only the game that is too long for the plan", async () => {
     const knights = "1. Nf3 Nf6 2. Ng1 Ng8 ".repeat(6).replaceAll(/\d+\. /g, "");
     const games = Array.from({ length: 7 }, () => backRank);
     const before = app.logged.length;
@@ -395,7 +395,8 @@ describe("kibitz review --url", () => {
         return request.endsWith("/ReviewGame") && code === "rate_limited";
       });
     const reviewing = review([fileOf(`${knights} *`, ...games), "-d", "2"], { env: {} });
-    // Seven games are too much for a second, but a busy machine takes longer for them: others at the address ask, too.
+    // Seven games exceed the rate limit of one second. On a busy machine they take longer, so other requests from the same
+    // address use the rate limit, too.
     const askToo = () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }).then(isRefused);
     await expect.poll(askToo, { interval: 1 }).toBe(true);
     const { code, stdout, stderr } = await reviewing;

@@ -8,7 +8,10 @@ import { patienceMs } from "../support/patience.ts";
 import { serve } from "../support/served.ts";
 import { runKibitz } from "./run-kibitz.ts";
 
-/** Resolves when an engine searches for this caller, with the rest of the events: all, or the error that cut them off. */
+/**
+ * Starts a stream, and resolves after its first event. `rest` resolves with the other events, or with the error that broke the
+ * connection.
+ */
 async function searchingFor(url: string, movetimeMs: number) {
   const response = await fetch(`${url}/v1/eval/stream`, {
     method: "POST",
@@ -30,7 +33,7 @@ async function searchingFor(url: string, movetimeMs: number) {
 
 const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-test("SIGTERM lets kibitz serve finish what is under way, end its engines and exit with 0", async () => {
+test("after SIGTERM kibitz serve finishes running requests, stops its engines and exits with 0", async () => {
   const { pid, url, stop } = await serve({}, { args: [] });
   const { rest } = await searchingFor(url, 1000);
   const engines = descendantsOf(pid);
@@ -41,7 +44,7 @@ test("SIGTERM lets kibitz serve finish what is under way, end its engines and ex
   expect(stillRunning(engines)).toEqual([]);
 });
 
-test("kibitz serve answers the probes on its metrics port, also while it finishes what is under way", async () => {
+test("kibitz serve answers probes on its metrics port, even during the stop", async () => {
   const metricsPort = await freePort();
   const { url, stop } = await serve({ KIBITZ_METRICS_PORT: String(metricsPort) }, { args: [] });
   const probe = async (path: string) => {
@@ -60,7 +63,7 @@ test("kibitz serve answers the probes on its metrics port, also while it finishe
   expect(await stopped).toBe(0);
 });
 
-test("after SIGINT a SIGHUP stops kibitz serve at once, and leaves no engine behind", async () => {
+test("kibitz serve stops immediately on SIGHUP after SIGINT, without leaving an engine running", async () => {
   const { pid, url, logged, stop } = await serve({}, { args: [] });
   const { rest } = await searchingFor(url, 30_000);
   const engines = descendantsOf(pid);
@@ -78,22 +81,25 @@ test("after SIGINT a SIGHUP stops kibitz serve at once, and leaves no engine beh
 test.each([
   ["KIBITZ_PORT", /EADDRINUSE.*\. KIBITZ_PORT=0 picks a free port\.$/m],
   ["KIBITZ_METRICS_PORT", /EADDRINUSE.*\. KIBITZ_METRICS_PORT=0 turns metrics off\.$/m],
-])("a %s that is taken ends kibitz serve with a clear message, and its engines", async (setting, message) => {
-  const taken = createServer().listen(0, "127.0.0.1");
-  await once(taken, "listening");
-  const { port } = taken.address() as { port: number };
-  const before = descendantsOf(process.pid);
-  const { code, stderr } = await runKibitz(["serve"], {
-    [setting]: String(port),
-    KIBITZ_LOG_LEVEL: "silent",
-  });
-  taken.close();
-  expect(code).toBe(1);
-  expect(stderr).toMatch(message);
-  expect(descendantsOf(process.pid)).toEqual(before);
-});
+])(
+  "kibitz serve exits with a message if the port in %s is in use, without leaving an engine running",
+  async (setting, message) => {
+    const taken = createServer().listen(0, "127.0.0.1");
+    await once(taken, "listening");
+    const { port } = taken.address() as { port: number };
+    const before = descendantsOf(process.pid);
+    const { code, stderr } = await runKibitz(["serve"], {
+      [setting]: String(port),
+      KIBITZ_LOG_LEVEL: "silent",
+    });
+    taken.close();
+    expect(code).toBe(1);
+    expect(stderr).toMatch(message);
+    expect(descendantsOf(process.pid)).toEqual(before);
+  },
+);
 
-test("a file of plans that cannot be read is reported with all other wrong settings, before a port is opened", async () => {
+test("kibitz serve reports an unreadable file of plans together with other invalid settings, before opening a port", async () => {
   const taken = createServer().listen(0, "127.0.0.1");
   await once(taken, "listening");
   const { port } = taken.address() as { port: number };
@@ -106,7 +112,7 @@ test("a file of plans that cannot be read is reported with all other wrong setti
   expect(withMore.stderr).toMatch(/^kibitz: KIBITZ_HASH_MB is "much".*\nkibitz: KIBITZ_PLANS: .*ENOENT.*\n$/);
 });
 
-test("kibitz serve --help shows a setting that has no default as unset", async () => {
+test("kibitz serve --help shows that a setting without a default is unset", async () => {
   const { stdout } = await runKibitz(["serve", "--help"]);
   expect(stdout).toMatch(/^ +KIBITZ_REDIS_URL=\(unset\) +Redis or Valkey/m);
   expect(stdout).toMatch(/^ +KIBITZ_HASH_MB=4 +MiB/m);
@@ -118,7 +124,7 @@ test.each([
   [{ KIBITZ_PLANS: "/dev/zero" }, "KIBITZ_PLANS: /dev/zero cannot be read: it is not a file"],
   [{ KIBITZ_HOST: "192.0.2.1" }, "EADDRNOTAVAIL: address not available 192.0.2.1). KIBITZ_HOST must be"],
   [{ KIBITZ_DEFAULT_ENGINE: "stockfish-3" }, "the available engines are: stockfish-19, stockfish-19-lite"],
-])("kibitz serve ends with a clear message if a setting cannot be used: %o", async (env, message) => {
+])("kibitz serve exits with a message if a setting cannot be used: %o", async (env, message) => {
   const { code, stderr } = await runKibitz(["serve"], env as unknown as Record<string, string>);
   expect(code).toBe(1);
   expect(stderr).toContain(message);

@@ -3,7 +3,6 @@ import { gzipSync, zstdCompressSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { textOfBytes } from "../../src/cli/text-of-bytes.ts";
 
-/** In two pieces. */
 async function textOf(bytes: Buffer, cut: number): Promise<string> {
   const pieces = [bytes.subarray(0, cut), bytes.subarray(cut)];
   return (await Array.fromAsync(textOfBytes(Readable.from(pieces)))).join("");
@@ -13,15 +12,15 @@ test.each([
   ["UTF-8", "\ufeffé€♞😀e", "utf8"],
   ["Latin-1", "Müller - Fernández", "latin1"],
   ["UTF-16", "\ufeffé€♞😀e\r\n", "utf16le"],
-  ["Latin-1 that ends in a letter", "José é", "latin1"],
-] as const)("text in %s is decoded correctly, wherever it is cut", async (_, text, encoding) => {
+  ["Latin-1 with a final letter outside ASCII", "José é", "latin1"],
+] as const)("text in %s is decoded correctly from chunks of any size", async (_, text, encoding) => {
   const bytes = Buffer.from(text, encoding);
   for (let cut = 1; cut < bytes.length; cut++) {
     expect(await textOf(bytes, cut)).toBe(text);
   }
 });
 
-test("characters that Windows adds to Latin-1 are decoded, too", async () => {
+test("text in the Windows extension of Latin-1 is decoded", async () => {
   expect(await textOf(Buffer.from([0x80, 0x20, 0x93, 0x61, 0x94]), 2)).toBe("€ “a”");
 });
 
@@ -36,13 +35,13 @@ test.each([
   ["two members of gzip", Buffer.concat([gzipSync("é"), gzipSync("1")]), "é1"],
   ["zstd", zstdCompressSync("é1"), "é1"],
   ["UTF-16 in gzip", gzipSync(utf16be), "\ufeffé♞\n"],
-])("a file of %s is read, wherever it is cut", async (_, bytes, text) => {
+])("a file of %s is decoded correctly from chunks of any size", async (_, bytes, text) => {
   for (let cut = 1; cut < bytes.length; cut++) {
     expect(await textOf(bytes, cut)).toBe(text);
   }
 });
 
-test("frames of zstd that carry no data are skipped", async () => {
+test("frames without data in a zstd file are skipped", async () => {
   const frame = Buffer.from([0x50, 0x2a, 0x4d, 0x18, 2, 0, 0, 0, 1, 2]);
   expect(await textOf(Buffer.concat([frame, zstdCompressSync("a"), frame]), 3)).toBe("a");
 });
@@ -56,6 +55,6 @@ test.each([
   ["425a6839314159265359", "this is a bzip2 file; unpack it first"],
   [gzipSync("a".repeat(100)).subarray(0, 20).toString("hex"), "its packed data is damaged"],
   [zstdCompressSync("a".repeat(100)).subarray(0, 12).toString("hex"), "its packed data is damaged"],
-])("a file that begins with %s is refused with the reason", async (bytes, reason) => {
+])("a file that begins with the bytes %s is refused with a reason", async (bytes, reason) => {
   await expect(textOf(Buffer.from(bytes, "hex"), 1)).rejects.toThrow(reason);
 });

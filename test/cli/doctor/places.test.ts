@@ -16,7 +16,7 @@ async function portsWith(env: Readonly<Record<string, string>>): Promise<readonl
   return findings.map(({ part, state, found }) => `${part}: ${state}: ${found}`);
 }
 
-test("kibitz doctor reports free ports as free", async () => {
+test("kibitz doctor reports a free port as free", async () => {
   const port = String(await freePort());
   expect(await portsWith({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: "0" })).toEqual([
     `port: good: 127.0.0.1:${port} is free`,
@@ -24,7 +24,7 @@ test("kibitz doctor reports free ports as free", async () => {
   ]);
 });
 
-test("kibitz doctor reports a port of another program as bad, or as a note if it is that of metrics by default", async () => {
+test("kibitz doctor reports a port of another program as bad, and the default metrics port only as a note", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());
@@ -37,7 +37,7 @@ test("kibitz doctor reports a port of another program as bad, or as a note if it
   expect(metrics).toMatch(/^metrics port: note: .*EADDRNOTAVAIL/);
 });
 
-test("kibitz doctor reports the ports of a running Kibitz as its own, the metrics port too", async () => {
+test("kibitz doctor recognizes the port and the metrics port of a running Kibitz", async () => {
   const metricsPort = String(await freePort());
   const { port } = await serve({ KIBITZ_METRICS_PORT: metricsPort });
   expect(await portsWith({ KIBITZ_PORT: String(port), KIBITZ_METRICS_PORT: metricsPort })).toEqual([
@@ -46,13 +46,13 @@ test("kibitz doctor reports the ports of a running Kibitz as its own, the metric
   ]);
 });
 
-test("kibitz doctor accepts a data folder that does not exist yet, and does not make it", () => {
+test("kibitz doctor accepts a missing data folder without creating it", () => {
   const findings = [...checkData(loadConfig({ KIBITZ_DATA_DIR: join(folder, "a/b") }))];
   expect(findings).toMatchObject([{ state: "good", found: expect.stringContaining("will be created") }]);
   expect(() => writeFileSync(join(folder, "a/b"), "")).toThrow();
 });
 
-test("kibitz doctor reports a data folder that it cannot write to, and the way out", () => {
+test("kibitz doctor reports a data folder without write permission, with advice", () => {
   expect([...checkData(loadConfig({ KIBITZ_DATA_DIR: "/proc/kibitz" }))]).toMatchObject([
     { part: "data folder", state: "bad", advice: expect.stringContaining("KIBITZ_DATA_DIR") },
   ]);

@@ -8,11 +8,11 @@ import { useRedis } from "../../support/redis.ts";
 
 const checkWith = (env: Readonly<Record<string, string>>) => Array.fromAsync(checkRedis(loadConfig(env)));
 
-test("kibitz doctor does not look for a Redis that no setting names", async () => {
+test("kibitz doctor reports nothing about Redis without KIBITZ_REDIS_URL", async () => {
   expect(await checkWith({})).toEqual([]);
 });
 
-test("kibitz doctor reports a Redis that does not answer, and the cost of that", async () => {
+test("kibitz doctor reports a Redis that does not respond as bad, with advice", async () => {
   const port = await freePort();
   expect(await checkWith({ KIBITZ_REDIS_URL: `redis://127.0.0.1:${port}` })).toEqual([
     {
@@ -29,7 +29,7 @@ describeWith("redis")("a Redis that answers", () => {
   const operate = (...words: readonly string[]) =>
     execFileSync("redis-cli", ["-p", String(redis.port), ...words], { stdio: "pipe" });
 
-  test("kibitz doctor reports a Redis that takes writes and evicts no keys as good", async () => {
+  test("kibitz doctor reports a writable Redis without key eviction as good", async () => {
     expect(await checkWith({ KIBITZ_REDIS_URL: redis.url })).toEqual([
       {
         part: "redis",
@@ -42,8 +42,8 @@ describeWith("redis")("a Redis that answers", () => {
   test.each([
     ["may evict keys", "maxmemory-policy", "allkeys-lru", "noeviction", /may evict API keys/],
     ["is full", "maxmemory", "1", "0", /does not take writes: OOM/],
-    ["lacks replicas", "min-replicas-to-write", "1", "0", /does not take writes: NOREPLICAS/],
-  ])("kibitz doctor reports a Redis that %s, and the way out", async (_, name, value, usual, trouble) => {
+    ["has too few replicas", "min-replicas-to-write", "1", "0", /does not take writes: NOREPLICAS/],
+  ])("kibitz doctor reports a Redis that %s as bad, with advice", async (_, name, value, usual, trouble) => {
     operate("config", "set", name, value);
     onTestFinished(() => void operate("config", "set", name, usual));
     expect(await checkWith({ KIBITZ_REDIS_URL: redis.url })).toContainEqual({
@@ -54,7 +54,7 @@ describeWith("redis")("a Redis that answers", () => {
     });
   });
 
-  test("kibitz doctor reports that a replica, or a Redis with another password, would end the start", async () => {
+  test("kibitz doctor reports a Redis replica and a wrong Redis password as bad", async () => {
     operate("replicaof", "127.0.0.1", "1");
     onTestFinished(() => void operate("replicaof", "no", "one"));
     expect(await checkWith({ KIBITZ_REDIS_URL: redis.url })).toMatchObject([

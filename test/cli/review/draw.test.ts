@@ -3,7 +3,7 @@ import { drawBoard } from "../../../src/cli/review/draw-board.ts";
 import { drawGraph } from "../../../src/cli/review/draw-graph.ts";
 import { columnsOf } from "../../../src/cli/style.ts";
 
-test("printed lines are as wide as COLUMNS or the terminal says, and of any length elsewhere", () => {
+test("the width of printed lines comes from COLUMNS or from the terminal, and is unlimited otherwise", () => {
   const stdout = { fd: 1, write() {}, once() {} };
   const terminal = { ...stdout, isTTY: true, columns: 132 };
   expect(columnsOf({ env: {}, stdout: terminal })).toBe(132);
@@ -15,7 +15,7 @@ test("printed lines are as wide as COLUMNS or the terminal says, and of any leng
 const fen = "r3k2r/8/8/8/8/8/6P1/R3K2R w KQkq - 0 1";
 const move = { played: { from: "e1", to: "g1" }, best: { from: "a1", to: "a8" } };
 
-test("a printed board is seen from the side to move, and marks both squares of the move", () => {
+test("a board is printed from the view of the side to move, with both squares of the move marked", () => {
   expect(drawBoard({ fen, side: "white", ...move })).toEqual([
     "8 [r] ·     ·  k  ·     r",
     "7  ·     ·     ·     ·",
@@ -38,7 +38,7 @@ test("a printed board is seen from the side to move, and marks both squares of t
 const course = (count: number, percent: (index: number) => number) =>
   Array.from({ length: count }, (_, index) => percent(index));
 
-test("a printed graph rises with White's chances, and a short game is not stretched", () => {
+test("a graph is printed with White's chances upwards, and not stretched for a short game", () => {
   const lines = drawGraph(
     {
       percents: [50, 100, 0],
@@ -62,7 +62,7 @@ test("a printed graph rises with White's chances, and a short game is not stretc
   ]);
 });
 
-test("a printed graph is as wide as the terminal allows, whatever the length of the game", () => {
+test("a graph is at most as wide as the terminal, for a game of any length", () => {
   for (const count of [1, 30, 600]) {
     const widths = drawGraph({ percents: course(count, () => 100), marked: [], parts: [] }, 40).map(
       (line) => line.length,
@@ -71,7 +71,7 @@ test("a printed graph is as wide as the terminal allows, whatever the length of 
   }
 });
 
-test("a printed graph of a long game shows means, and its arrows stay below it", () => {
+test("a graph of a long game shows mean values, and its arrows are below the graph", () => {
   const percents = course(600, (index) => (index % 2 === 0 ? 0 : 100));
   const lines = drawGraph({ percents, marked: [599], parts: [{ name: "opening", at: 0 }] }, 80);
   expect(lines[3]).toMatch(/┤[▅█]+$/);

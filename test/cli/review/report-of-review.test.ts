@@ -55,7 +55,7 @@ function reportOf(pgn: string, evaluations: Evaluations, columns = 80): string {
 
 const best = (score: number, uci: string) => ({ score, lines: [[uci] as const] });
 
-test("a report of a review names the players, how well they played, and where the game turned", () => {
+test("the report of a review shows the names and the accuracy of the players, and the decisive moves", () => {
   const pgn = '[White "Anna"]\n[Black "Benjamin"]\n\n1. e4 f6 2. a3 g5 1/2-1/2';
   const report = reportOf(pgn, [
     best(15, "e2e4"),
@@ -117,7 +117,7 @@ test("a report of a review names the players, how well they played, and where th
 `);
 });
 
-test("a report of a review numbers moves by the position, and leaves out unknown figures", () => {
+test("the report of a review numbers moves by the start position, and omits unknown values", () => {
   const report = reportOf('[White "?"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7', [
     best(0, "e8e7"),
     best(600, "e2e4"),
@@ -127,20 +127,20 @@ test("a report of a review numbers moves by the position, and leaves out unknown
   expect(report).toMatch(/^ {2}57\.\.\. Kd7\?\? {2}\(0\.00 → \+6\.00\) Blunder\. 57\.\.\. Ke7 was best\.$/m);
 });
 
-test("a report of a game without mistakes says so", () => {
+test("the report of a review says that a game has no mistakes", () => {
   expect(reportOf("1. e4", [best(15, "e2e4"), best(15, "e7e5")])).toContain(
     "\n  No inaccuracies, no mistakes, no blunders.\n",
   );
 });
 
-test("a report of a review gives figures by phase if a player has moved in more than one", () => {
+test("the report of a review shows values for each game phase if a player moved in several phases", () => {
   const report = reportOf('[FEN "rn2k2n/8/8/8/8/8/8/RNB1K2Q w - - 0 1"]\n\n1. Qxh8+ Kd7 2. Ke2', []);
   expect(report).toMatch(/^ {2}White .+\n {4}middlegame .+\n {4}endgame .+\n {2}Black .+\n\n/m);
   expect(reportOf("1. e4", [])).not.toContain("opening  ");
 });
 
 test.each([45, 60])(
-  "a report of a review fits in %i columns, and breaks its lines between words",
+  "the report of a review is at most %i columns wide, and wraps lines between words",
   (columns) => {
     const name = "Maximiliana Featherstonehaugh-Cholmondeley";
     const pgn = `[White "${name}"]\n[Black "${name}"]\n\n1. e4 f6 2. a3 g5 1/2-1/2`;
@@ -159,12 +159,12 @@ test.each([45, 60])(
   },
 );
 
-test("names of players send no control characters to the terminal", () => {
+test("the report of a review contains no control characters in the names of players", () => {
   const report = reportOf('[White "\u009b31mred\u202e"]\n\n1. e4', [best(15, "e2e4"), best(15, "e7e5")]);
   expect(report).toContain("Game 7: \\u009b31mred\\u202e – Black");
 });
 
-test("a report of a review does not count finished positions, and counts no cost for cached ones", () => {
+test("the report of a review counts no finished positions, and no search time for cached positions", () => {
   const mate = analysesOf("1. f3 e5 2. g4 Qh4#", []);
   expect(searchMessage(mate)).toMatchObject({
     positions: 4,

@@ -21,7 +21,7 @@ const line = fc.oneof(
   fc.array(word, { maxLength: 5 }).map((words) => `go ${words.join(" ")}`),
 );
 
-test("kibitz uci answers every go with one bestmove when it is stopped, whatever else is sent, and leaves no timer", async () => {
+test("kibitz uci prints one bestmove for each go after any input, and leaves no timer", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 12 }), async (lines) => {
       const { hear, hearWithin } = talk();
@@ -35,7 +35,7 @@ test("kibitz uci answers every go with one bestmove when it is stopped, whatever
   );
 });
 
-/** By the protocol's rule: the first word that is a command is the command. */
+/** True if the first known command in the text is `go`. The UCI protocol skips unknown words before a command. */
 function isGo(text: string): boolean {
   const commands = /^(uci|isready|stop|ponderhit|quit|setoption|position|go)$/;
   return (

@@ -15,15 +15,15 @@ const chosenFor = (request: { engine?: string; path?: Path }) =>
   chooseEngine(engines, create(AnalysisRequestSchema, request)).id;
 
 test.each([
-  ["latest", {}, "stockfish-19"],
-  ["latest on its path", { path: Path.WASM }, "stockfish-19"],
-  ["the newest on another path", { path: Path.NATIVE }, "stockfish-20"],
-  ["the named one", { engine: "stockfish-17.1", path: Path.NATIVE }, "stockfish-17.1"],
-])("kibitz uci introduces the engine that its requests mean: %s", (_, request, id) => {
+  ["the latest engine by default", {}, "stockfish-19"],
+  ["the latest engine on its path", { path: Path.WASM }, "stockfish-19"],
+  ["the newest engine on another path", { path: Path.NATIVE }, "stockfish-20"],
+  ["the engine of the option --engine", { engine: "stockfish-17.1", path: Path.NATIVE }, "stockfish-17.1"],
+])("kibitz uci introduces itself with the name of %s", (_, request, id) => {
   expect(chosenFor(request)).toBe(id);
 });
 
-test("kibitz uci refuses an engine that the service does not have, and names those that it has", () => {
+test("kibitz uci refuses an unknown engine, and lists the engines of the service", () => {
   expect(() => chosenFor({ engine: "stockfish-3" })).toThrow(
     'There is no engine "stockfish-3": the engines are stockfish-20, stockfish-19, stockfish-17.1.',
   );

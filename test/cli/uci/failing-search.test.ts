@@ -6,7 +6,7 @@ import { bestOf, done, overloaded, stateOf, talk } from "./talk.ts";
 beforeEach(takeClock);
 afterEach(giveClockBack);
 
-test("a UCI search that fails for a while is retried in the time that is left", async () => {
+test("a UCI search is retried after a temporary error if the clock allows it", async () => {
   const { hear, hearWithin, last, searches } = talk();
   await hear("go movetime 2000");
   last().find(stateOf(4, ["e2e4"]));
@@ -15,14 +15,14 @@ test("a UCI search that fails for a while is retried in the time that is left", 
   expect(await hear()).toEqual(["info string busy; retrying in 500 ms"]);
   await hearWithin(500);
   expect(searches).toHaveLength(2);
-  // The new search has not yet gone beyond the depth that was reported before the failure.
+  // This depth is less than the depth before the failure, so it is not printed.
   last().find(stateOf(3, ["d2d4"]));
   expect(await hear()).toEqual([]);
   last().find(done(5, ["c2c4"], StopReason.MOVETIME));
   expect(bestOf(await hear())).toEqual(["bestmove c2c4"]);
 });
 
-test("a UCI search that fails too late for a retry plays the best move so far when its time is over", async () => {
+test("a UCI search without time for a retry plays the best move so far at the end of its time", async () => {
   const { hear, hearWithin, last } = talk();
   await hear("go movetime 500");
   last().find(stateOf(4, ["e2e4"]));
@@ -32,7 +32,7 @@ test("a UCI search that fails too late for a retry plays the best move so far wh
   expect(await hearWithin(1)).toEqual(["bestmove e2e4"]);
 });
 
-test("a UCI search that fails before any move plays a legal move when its time is over, and says so", async () => {
+test("a UCI search that has found no move plays any legal move at the end of its time, with a note", async () => {
   const { hear, hearWithin, last, searches } = talk();
   await hear("go movetime 1000");
   last().fail(overloaded(34_000));
@@ -44,7 +44,7 @@ test("a UCI search that fails before any move plays a legal move when its time i
   expect(searches).toHaveLength(1);
 });
 
-test("a UCI search that fails before any move waits for its retry as long as the clock allows", async () => {
+test("a UCI search that has found no move waits for its retry as long as the clock allows", async () => {
   const { hear, hearWithin, last } = talk();
   await hear("go wtime 300000 btime 300000");
   last().fail(overloaded(47_000));
@@ -54,7 +54,7 @@ test("a UCI search that fails before any move waits for its retry as long as the
   expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
 });
 
-test("a UCI search without a clock waits a minute for its retry, and no longer", async () => {
+test("a UCI search without a clock waits at most a minute for a retry", async () => {
   const { hear, last } = talk();
   await hear("go depth 10");
   last().fail(overloaded(60_000));
@@ -79,7 +79,7 @@ test("a UCI search without a clock ends after six failures", async () => {
   expect(searches).toHaveLength(6);
 });
 
-test("a UCI search that fails again and again is retried as long as a clock allows", async () => {
+test("a UCI search with a clock is retried after every failure until its time ends", async () => {
   const { hear, hearWithin, searches, last } = talk();
   await hear("go wtime 300000 btime 300000");
   for (let tries = 1; tries <= 10; tries++) {
@@ -91,7 +91,7 @@ test("a UCI search that fails again and again is retried as long as a clock allo
   expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
 });
 
-test("a UCI search is stopped while it waits for a retry", async () => {
+test("a UCI search can be stopped while it waits for a retry", async () => {
   const { hear, last } = talk();
   await hear("go infinite");
   last().find(stateOf(3, ["e2e4"]));

@@ -7,12 +7,12 @@ import { startKibitz } from "../../support/start-kibitz.ts";
 import { timesOf } from "../../support/stopwatch.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** docs/uci.md: `uciok` comes within a second from the second start on. */
+/** The promise in docs/uci.md: from the second start on, `uciok` arrives within a second. */
 const promisedMs = 1000;
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 
-/** Starts `kibitz uci` as a match runner does. The time counts until the process has ended. */
+/** Starts `kibitz uci`, sends `uci` and `quit`, and returns the milliseconds until the process has exited. */
 async function greetingMs(): Promise<number> {
   const startedAt = performance.now();
   const through = ["sh", "-c", 'printf "uci\\nquit\\n" | "$@"', "sh"];
@@ -22,10 +22,10 @@ async function greetingMs(): Promise<number> {
   return performance.now() - startedAt;
 }
 
-// The first start stores the greeting.
+// The first start stores the greeting for later starts.
 beforeAll(async () => void (await greetingMs()), 60_000);
 
-test("kibitz uci prints uciok within a second, also beside twice as many busy processes as there are cores", async () => {
+test("kibitz uci prints uciok within a second, even on a machine with twice as many busy processes as cores", async () => {
   const busy = Array.from({ length: 2 * availableParallelism() }, () =>
     spawn("sh", ["-c", "while :; do :; done"]),
   );

@@ -12,7 +12,6 @@ const temporaryFolder = () => mkdtempSync(join(folderOfTests, "test-"));
 
 const greeting = ["id name Kibitz 1 (Stockfish)", "id author many", "uciok"];
 
-/** Reads the greeting of an engine, as the next start would. */
 function reader(folder: string) {
   return (values: Record<string, string> = {}, env: Record<string, string> = {}): Promise<KnownGreeting> => {
     const host = { env: { KIBITZ_DATA_DIR: folder, ...env } };
@@ -20,7 +19,7 @@ function reader(folder: string) {
   };
 }
 
-test("a greeting is known to the next start with the same engines, and to no other", async () => {
+test("the stored UCI greeting is used by the next start only if the engine is the same", async () => {
   const folder = temporaryFolder();
   const read = reader(join(folder, "cache"));
   await (await read()).keep(greeting);
@@ -31,15 +30,18 @@ test("a greeting is known to the next start with the same engines, and to no oth
 });
 
 test.each([
-  ["cut", (file: string) => truncateSync(file, 100)],
+  ["truncated", (file: string) => truncateSync(file, 100)],
   ["empty", (file: string) => truncateSync(file, 0)],
-  ["longer", (file: string) => appendFileSync(file, "\noption name Mine type check default false")],
-  ["another one", (file: string) => writeFileSync(file, "quit\nuciok\n")],
   [
-    "changed in a letter",
+    "followed by more text",
+    (file: string) => appendFileSync(file, "\noption name Mine type check default false"),
+  ],
+  ["replaced by another text", (file: string) => writeFileSync(file, "quit\nuciok\n")],
+  [
+    "changed by one letter",
     (file: string) => writeFileSync(file, readFileSync(file, "utf8").replace("S", "s")),
   ],
-])("a stored greeting that is %s is ignored, and replaced at the next start", async (_, damage) => {
+])("a stored UCI greeting that is %s is ignored, and then replaced", async (_, damage) => {
   const folder = temporaryFolder();
   const read = reader(folder);
   await (await read()).keep(greeting);
@@ -51,10 +53,10 @@ test.each([
 });
 
 test.each([
-  ["below a file", (folder: string) => join(folder, "file", "cache")],
-  // Node's own recursion never returns there.
+  ["in a folder below a file", (folder: string) => join(folder, "file", "cache")],
+  // A recursive `mkdir` of Node never returns in `/proc`.
   ["in a file system without folders", () => "/proc/none/cache"],
-])("a greeting that cannot be stored %s is no error", async (_, cache) => {
+])("a UCI greeting that cannot be stored %s causes no error", async (_, cache) => {
   const folder = temporaryFolder();
   writeFileSync(join(folder, "file"), "");
   const read = reader(cache(folder));
@@ -62,7 +64,7 @@ test.each([
   expect((await read()).lines).toBeUndefined();
 });
 
-test("the state of the engines' files differs when an engine is added, replaced or gone", async () => {
+test("the stored UCI greeting becomes invalid when an engine file is added, replaced or removed", async () => {
   const folder = temporaryFolder();
   const stateNow = () => stateOfEngineFiles({ files: [join(folder, "engine")], searchPath: "" });
   const states = [await stateNow()];
@@ -74,7 +76,7 @@ test("the state of the engines' files differs when an engine is added, replaced 
   expect(new Set(states).size).toBe(3);
 });
 
-test("kibitz uci greets from its second start on before it starts an engine, and readyok waits for the engine", async () => {
+test("kibitz uci prints the stored greeting before it starts an engine, and readyok after the engine has started", async () => {
   const env = { KIBITZ_DATA_DIR: temporaryFolder() };
   const start = (): UciTalk => {
     const talk = startUci([], "uci", env);

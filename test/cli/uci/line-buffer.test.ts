@@ -18,7 +18,7 @@ function buffered(...lines: readonly string[]) {
   };
 }
 
-test("a known greeting answers uci at once, and all other lines wait for the session, in their order", () => {
+test("with a stored greeting, uci is answered immediately, and later lines wait for the session in their order", () => {
   const { buffer, say, passed, session } = buffered("uci", "setoption name MultiPV value 2", "isready");
   expect(say.mock.calls.map(([line]) => line)).toEqual(greeting);
   expect(passed).toEqual([]);
@@ -30,7 +30,7 @@ test("a known greeting answers uci at once, and all other lines wait for the ses
   expect(say).toHaveBeenCalledTimes(greeting.length);
 });
 
-test("an unknown greeting leaves uci to the session, also after the end of standard input", () => {
+test("without a stored greeting, uci waits for the session, even if standard input has ended", () => {
   const onLeft = vi.fn();
   const passed: string[] = [];
   const buffer = createLineBuffer({ greeting: undefined, say: expect.fail, onLeft });
@@ -46,7 +46,7 @@ test.each([
   [["uci", "position startpos", "ucinewgame", "quit"], true],
   [["uci", "isready", "quit"], false],
   [["go depth 1", "quit"], false],
-])("a chess program that sends %j before there is a session has left: %s", (lines, hasLeft) => {
+])("a chess program that sends %j before the session starts has disconnected: %s", (lines, hasLeft) => {
   expect(buffered(...lines).onLeft).toHaveBeenCalledTimes(Number(hasLeft));
 });
 
@@ -54,7 +54,7 @@ test.each([
   [[], true],
   [["uci"], true],
   [["isready"], false],
-])("a chess program that closes standard input after %j has left: %s", async (lines, hasLeft) => {
+])("a chess program that closes standard input after %j has disconnected: %s", async (lines, hasLeft) => {
   const { buffer, onLeft } = buffered(...lines);
   buffer.close();
   await buffer.begun;

@@ -4,7 +4,7 @@ import { declared } from "./talk.ts";
 
 const createThem = () => createOptions(declared, 10, 30);
 
-test("kibitz uci declares every option, and those of the engine with the engine's bounds", () => {
+test("kibitz uci declares its options and the options of the engine, with the bounds of the engine", () => {
   expect(createThem().declare()).toEqual([
     "option name Hash type spin default 16 min 1 max 33554432",
     "option name Threads type spin default 1 min 1 max 1024",
@@ -19,7 +19,7 @@ test("kibitz uci declares every option, and those of the engine with the engine'
   ]);
 });
 
-test("setoption sets values by names in any case, without output", () => {
+test("setoption accepts option names in upper and lower case, and prints nothing", () => {
   const options = createThem();
   for (const [name, value] of [
     ["multipv", "3"],
@@ -42,12 +42,12 @@ test.each([
   ["UCI_ShowWDL", "yes", "UCI_ShowWDL cannot be yes: it stays false"],
   ["UCI_ShowWDL", undefined, "UCI_ShowWDL cannot be nothing: it stays false"],
   ["SyzygyPath", "/tb", "there is no option SyzygyPath"],
-])("setoption %s = %s is refused with %j", (name, value, complaint) => {
+])("setoption %s = %s is refused with the message %j", (name, value, complaint) => {
   expect(createThem().set(name, value)).toBe(complaint);
 });
 
 test.each([
-  ["no option that has its default", { "Skill Level": "20", UCI_Elo: "1500" }, {}],
+  ["no default value", { "Skill Level": "20", UCI_Elo: "1500" }, {}],
   ["Skill Level without UCI_LimitStrength", { "Skill Level": "5", UCI_Elo: "1500" }, { skill_level: 5 }],
   [
     "UCI_Elo with UCI_LimitStrength",
@@ -55,7 +55,7 @@ test.each([
     { uci_limit_strength: true, uci_elo: 1500 },
   ],
   ["UCI_LimitStrength with the least Elo", { UCI_LimitStrength: "true" }, { uci_limit_strength: true }],
-])("kibitz uci sends the engine %s, because the service refuses two strengths", (_, settings, sent) => {
+])("the options for the engine contain %s", (_, settings, sent) => {
   const options = createThem();
   for (const [name, value] of Object.entries(settings)) {
     options.set(name, value);

@@ -11,7 +11,7 @@ test.each(["uci", "isready", "stop", "ponderhit", "quit"])("the UCI command %s i
   expect(readCommand(`  ${word}\r`)).toEqual({ kind: word });
 });
 
-test("unknown words before a UCI command are skipped, and lines without a command have no effect", () => {
+test("unknown words before a UCI command are skipped, and a line without a command is ignored", () => {
   expect(readCommand("joho isready")).toEqual({ kind: "isready" });
   for (const line of ["", "d", "eval", "ucinewgame", "debug on", "register later", "joho 1 2 3"]) {
     expect(readCommand(line)).toBeUndefined();
@@ -24,11 +24,11 @@ test.each([
   ["setoption name SyzygyPath value /a b/c", "SyzygyPath", "/a b/c"],
   ["setoption name Book value", "Book", ""],
   ["setoption", "", undefined],
-])("%s is read as an option and its value", (line, name, value) => {
+])("the line %j is read as an option and its value", (line, name, value) => {
   expect(readCommand(line)).toEqual({ kind: "setoption", name, value });
 });
 
-test("position is read as a FEN or startpos, and moves", () => {
+test("the command position is read with a FEN or startpos, and with moves", () => {
   const fen = "8/8/8/8/8/4k3/8/4K2R w K - 0 1";
   expect(readCommand("position startpos")).toEqual({ kind: "position", fen: "startpos", moves: [] });
   expect(readCommand("position startpos moves e2e4 e7e5")).toMatchObject({ moves: ["e2e4", "e7e5"] });
@@ -36,7 +36,7 @@ test("position is read as a FEN or startpos, and moves", () => {
 });
 
 test.each(["position", "position moves e2e4", `position ${"8/".repeat(8)} w`])(
-  "position %s cannot be read, and is not taken for the start",
+  "the invalid command %s is not read as the start position",
   (line) => {
     const command = readCommand(line);
     expect(command).toMatchObject({ kind: "position" });
@@ -55,13 +55,13 @@ test.each([
   [`fen ${middle} 0 1 e4`, "e4", `fen ${middle} 0 1 moves e4`],
   [`fen ${middle} e2e4 e8e7`, "e2e4", `fen ${middle} moves e2e4 e8e7`],
   [`${middle} a7a8Q`, "a7a8Q", `fen ${middle} moves a7a8Q`],
-])("position %s is read as one without the word moves", (line, first, meant) => {
+])("the missing word moves is recognized in: position %s", (line, first, meant) => {
   expect(readCommand(`position ${line}`)).toMatchObject({
     misplaced: `the word moves is missing before ${first}; write: position ${meant}`,
   });
 });
 
-test("go alone has no limits", () => {
+test("the command go without parameters sets no limits", () => {
   expect(goOf("go")).toEqual({
     clocks: { white: { incrementMs: 0 }, black: { incrementMs: 0 } },
     hasClock: false,
@@ -71,7 +71,7 @@ test("go alone has no limits", () => {
   });
 });
 
-test("go has its limits in any order", () => {
+test("the parameters of go are read in any order", () => {
   expect(goOf("go nodes 5000 searchmoves e2e4 d2d4 depth 12 movetime 300 mate 3 infinite")).toMatchObject({
     depth: 12,
     nodes: 5000,
@@ -83,7 +83,7 @@ test("go has its limits in any order", () => {
   });
 });
 
-test("go has clocks, also those that have run out", () => {
+test("the clocks of go are read, even if they are negative", () => {
   expect(goOf("go ponder wtime -20 btime 60000 winc 100 binc 200 movestogo 12")).toMatchObject({
     ponder: true,
     movesToGo: 12,
@@ -95,6 +95,6 @@ test("go has clocks, also those that have run out", () => {
   });
 });
 
-test.each(["go depth", "go depth deep", "go depth 3.5"])("%s has no depth", (line) => {
+test.each(["go depth", "go depth deep", "go depth 3.5"])("the command %s sets no depth", (line) => {
   expect(goOf(line).depth).toBeUndefined();
 });

@@ -9,7 +9,7 @@ import { startRelay } from "../../support/relay.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
-/** Engines that need no processor; a search for more than 19 plies goes on until its time is over or it is stopped. */
+/** Fake engines. A search deeper than 19 plies runs until its time limit, or until it is stopped. */
 const engines = createEnginesInProcess();
 const app = useApp(
   {
@@ -22,7 +22,7 @@ const app = useApp(
   { engines },
 );
 
-/** The chess program leaves at the end of the test, also if the test fails. */
+/** Starts `kibitz uci`, and closes its standard input at the end of the test. */
 function uciAt(url: string, ...args: readonly string[]): UciTalk {
   const talk = startUci(["--url", url, ...args]);
   onTestFinished(async () => {
@@ -32,7 +32,7 @@ function uciAt(url: string, ...args: readonly string[]): UciTalk {
   return talk;
 }
 
-test("kibitz uci --url greets, searches and says what the plan of the service does not allow", async () => {
+test("kibitz uci --url searches at a service, and prints which values the plan does not allow", async () => {
   const { say, until } = uciAt(app.url);
   say("uci");
   const greeting = await until(/^uciok$/);
@@ -48,7 +48,7 @@ test("kibitz uci --url greets, searches and says what the plan of the service do
   expect(lines.at(-2)).toMatch(/^info depth 14 .* multipv 2 /);
 });
 
-test("kibitz uci --url stops an endless search with stop, says the best move and leaves no engine searching", async () => {
+test("kibitz uci --url prints the best move after stop, and leaves no engine searching", async () => {
   const { say, until } = uciAt(app.url);
   say("go infinite");
   await until(/^info depth 19 /);
@@ -58,12 +58,13 @@ test("kibitz uci --url stops an endless search with stop, says the best move and
   await vi.waitFor(() => expect(engines.searching).toBe(0), patienceMs);
 });
 
-test("kibitz uci --url waits as long as the service says if it sends more requests than the plan allows", async () => {
+test("kibitz uci --url waits for the rate limit of the service and then searches", async () => {
   const { say, until } = uciAt(app.url);
   const heard: string[] = [];
   const refusal = /^info string .+; retrying in \d+ ms$/;
   for (let count = 0; count < 50 && !heard.some((line) => refusal.test(line)); count++) {
-    // On a busy machine one program sends too few requests in a second, so other callers at the address send some, too.
+    // Requests from other callers at this address also use the rate limit. On a busy machine one program alone is too slow to
+    // reach the limit.
     const others = Array.from({ length: 12 }, () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }));
     say(`position startpos moves ${count % 2 ? "d2d4" : "e2e4"}`, "go depth 3 movetime 5000");
     heard.push(...(await until(/^bestmove /)));
@@ -73,7 +74,7 @@ test("kibitz uci --url waits as long as the service says if it sends more reques
   expect(heard.join("\n")).not.toContain("is only the first that is legal");
 });
 
-test("kibitz uci --url says why the connection broke, and stop still brings the best move so far", async () => {
+test("kibitz uci --url prints why the connection broke, and prints the best move so far after stop", async () => {
   await using relay = await startRelay(Number(new URL(app.url).port));
   const { say, until } = uciAt(`http://127.0.0.1:${relay.port}`);
   say("go infinite");
@@ -87,7 +88,7 @@ test("kibitz uci --url says why the connection broke, and stop still brings the 
   expect(lines.join("\n")).not.toContain("is only the first that is legal");
 });
 
-test("kibitz uci --url says why no service answers, and ends with 1", async () => {
+test("kibitz uci --url exits with 1 and prints why the service does not respond", async () => {
   const { until, ended } = startUci(["--url", `http://127.0.0.1:${await freePort()}`]);
   expect((await until(/^info string/)).at(-1)).toMatch(/^info string nothing is listening at /);
   expect(await ended).toBe(1);
@@ -96,7 +97,7 @@ test("kibitz uci --url says why no service answers, and ends with 1", async () =
 test.each([
   [["--engine", "stockfish-3"], /There is no engine "stockfish-3": the engines are stockfish-19, /],
   [["--key", "kbz_no"], /API key/],
-])("kibitz uci --url %j ends with 2, because the service can never do that", async (args, complaint) => {
+])("kibitz uci --url %j exits with 2", async (args, complaint) => {
   const { until, ended } = startUci(["--url", app.url, ...args]);
   expect((await until(/^info string/)).at(-1)).toMatch(complaint);
   expect(await ended).toBe(2);

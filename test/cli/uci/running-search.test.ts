@@ -8,7 +8,7 @@ beforeEach(takeClock);
 afterEach(giveClockBack);
 
 describe("stop", () => {
-  test("stop prints the best move so far at once, and cancels the search", async () => {
+  test("the command stop prints the best move so far immediately, and cancels the search", async () => {
     const { hear, last } = talk();
     await hear("go infinite");
     last().find(stateOf(3, ["e2e4", "e7e5"]));
@@ -19,7 +19,7 @@ describe("stop", () => {
     expect(openTimers()).toBe(0);
   });
 
-  test("stop before the first move waits for it", async () => {
+  test("the command stop waits for the first move of the search", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go infinite", "stop");
     expect(await hearWithin(50)).toEqual([]);
@@ -27,14 +27,14 @@ describe("stop", () => {
     expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
   });
 
-  test("stop before the first move takes the last iteration, too", async () => {
+  test("the command stop waits for the first move, even if this move is in the final message", async () => {
     const { hear, last } = talk();
     await hear("go infinite", "stop");
     last().find(done(8, ["e2e4"]));
     expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
   });
 
-  test("stop that finds no move for 120 ms plays a legal move if a clock runs, and says so", async () => {
+  test("the command stop prints any legal move with a note if a clock runs and no move is found within 120 ms", async () => {
     const { hear, hearWithin } = talk();
     await hear("position startpos moves e2e4", "go movetime 9000 searchmoves c7c5", "stop");
     expect(await hearWithin(119)).toEqual([]);
@@ -45,7 +45,7 @@ describe("stop", () => {
   });
 
   test.each(["go infinite", "go depth 9", "go nodes 900", "go mate 2", "go"])(
-    "stop that finds no move for 120 ms leaves %s without a move: no clock runs",
+    "the command stop prints bestmove (none) for %j if no move is found within 120 ms",
     async (go) => {
       const { hear, hearWithin } = talk();
       await hear("position startpos moves e2e4", go, "stop");
@@ -54,7 +54,7 @@ describe("stop", () => {
     },
   );
 
-  test("stop that comes twice or too late prints nothing more", async () => {
+  test("the command stop prints nothing if no search runs", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go depth 2");
     last().find(done(2, ["e2e4"]));
@@ -65,18 +65,18 @@ describe("stop", () => {
 });
 
 describe("an infinite search", () => {
-  test("an infinite search that has ended keeps its best move until stop, and says that it has ended", async () => {
+  test("an infinite search that has ended waits for stop before it prints its best move, and prints a note", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go infinite");
     last().find(done(24, ["e2e4"], StopReason.MOVETIME));
     expect(notesOf(await hear())).toEqual(["info string the search has ended: the best move waits for stop"]);
     expect(await hearWithin(100_000)).toEqual([]);
     expect(await hear("isready", "stop")).toEqual(["readyok", "bestmove e2e4"]);
-    // The search has ended by itself: there is nothing to cancel.
+    // A search that has ended needs no cancellation.
     expect(last().signal.aborted).toBe(false);
   });
 
-  test("an infinite search is retried until it is answered or stopped", async () => {
+  test("an infinite search is retried until it succeeds or is stopped", async () => {
     const { hear, hearWithin, last, searches } = talk();
     await hear("go infinite");
     last().fail(overloaded(50_000));
@@ -91,7 +91,7 @@ describe("an infinite search", () => {
     expect(await hear("stop")).toEqual(["bestmove e2e4"]);
   });
 
-  test("an infinite search that has failed for good waits for stop", async () => {
+  test("an infinite search that has failed permanently waits for stop", async () => {
     const { hear, last } = talk();
     await hear("go infinite");
     last().find(stateOf(5, ["g1f3"]));
@@ -105,7 +105,7 @@ describe("an infinite search", () => {
 });
 
 describe("a clock", () => {
-  test("kibitz uci keeps a clock that the service does not keep", async () => {
+  test("kibitz uci ends a search at its own time limit, even if the service continues", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go wtime 30960 btime 1000");
     last().find(stateOf(6, ["e2e4"]));
@@ -113,7 +113,7 @@ describe("a clock", () => {
     expect(await hearWithin(1)).toEqual(["bestmove e2e4"]);
   });
 
-  test("a clock ends searches that are too short for a request", async () => {
+  test("a search is ended at a time limit that is shorter than the API allows", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go movetime 5");
     last().find(stateOf(2, ["e2e4"]));
@@ -122,7 +122,7 @@ describe("a clock", () => {
     expect(last().signal.aborted).toBe(true);
   });
 
-  test("a clock that ends before a first move waits for the move as long as it may", async () => {
+  test("a search that has found no move at its time limit continues for up to 300 ms", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go movetime 5");
     expect(await hearWithin(334)).toEqual([]);
@@ -130,7 +130,7 @@ describe("a clock", () => {
     expect(bestOf(await hear())).toEqual(["bestmove e2e4"]);
     await hear("go movetime 5");
     expect(bestOf(await hearWithin(335))).toHaveLength(1);
-    // If the clock has less, the wait is shorter.
+    // The wait is bounded by the remaining time on the clock.
     await hear("go wtime 100");
     expect(bestOf(await hearWithin(69))).toEqual([]);
     expect(bestOf(await hearWithin(1))).toHaveLength(1);
@@ -143,7 +143,7 @@ describe("a clock", () => {
     "movestogo 40",
     "wtime btime",
     "wtime soon",
-  ])("go %s, which names no time for White, brings a move of White within a second", async (clocks) => {
+  ])("the command go %s without a time for White prints a move within a second", async (clocks) => {
     const { hear, hearWithin, last } = talk();
     expect(await hear("setoption name Move Overhead value 5000", `go ${clocks}`)).toEqual([
       "info string go names no time for white: a move comes within a second",
@@ -158,7 +158,7 @@ describe("a clock", () => {
     "wtime -500 winc 2000",
     "wtime 1 movestogo 1",
     "wtime -99999999999999999999",
-  ])("go %s, a clock that has run out, plays the best move of 50 ms", async (clock) => {
+  ])("the command go %s with an expired clock prints the best move after 50 ms", async (clock) => {
     const { hear, hearWithin, last } = talk();
     await hear(`go ${clock}`);
     expect(last().request).toMatchObject({ movetimeMs: 50 });
@@ -167,7 +167,7 @@ describe("a clock", () => {
     expect(await hearWithin(1)).toEqual(["bestmove e2e4"]);
   });
 
-  test("a clock that has run out waits 300 ms more for a move that was searched", async () => {
+  test("a search with an expired clock and no move continues for up to 300 ms", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go wtime -20");
     expect(await hearWithin(349)).toEqual([]);
@@ -177,7 +177,7 @@ describe("a clock", () => {
 });
 
 describe("pondering", () => {
-  test("pondering starts no clock before ponderhit, and then the clock of the move", async () => {
+  test("a pondering search has no time limit before ponderhit", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("position startpos moves e2e4 e7e5", "go ponder wtime 30960 btime 30000");
     last().find(stateOf(9, ["g1f3"]));
@@ -187,7 +187,7 @@ describe("pondering", () => {
     expect(await hearWithin(1)).toEqual(["bestmove g1f3"]);
   });
 
-  test("pondering that has found its move answers ponderhit at once", async () => {
+  test("a pondering search that has ended prints its move immediately after ponderhit", async () => {
     const { hear, last } = talk();
     await hear("go ponder depth 8");
     last().find(done(8, ["g1f3"]));
@@ -195,7 +195,7 @@ describe("pondering", () => {
     expect(await hear("ponderhit")).toEqual(["bestmove g1f3"]);
   });
 
-  test("pondering in vain ends with stop", async () => {
+  test("a pondering search prints its move after stop", async () => {
     const { hear, last } = talk();
     await hear("go ponder wtime 30960 btime 30000");
     last().find(stateOf(9, ["g1f3"]));
@@ -205,7 +205,7 @@ describe("pondering", () => {
 });
 
 describe("go mate", () => {
-  test("go mate ends with a mate as short as requested, by the side to move", async () => {
+  test("the command go mate ends when the side to move has a mate of the requested length or shorter", async () => {
     const { hear, last } = talk();
     await hear("position startpos moves e2e4", "go mate 3");
     for (const mate of [2, -4]) {
@@ -216,7 +216,7 @@ describe("go mate", () => {
     expect(bestOf(await hear())).toEqual(["bestmove d8h4"]);
   });
 
-  test("go mate says that there is no such mate", async () => {
+  test("the command go mate prints a note if no mate was found", async () => {
     const { hear, last } = talk();
     await hear("go mate 2");
     last().find(done(20, ["e2e4"], StopReason.NODES));
@@ -227,7 +227,7 @@ describe("go mate", () => {
 });
 
 describe("a search under way", () => {
-  test("a search that another go follows prints its move first", async () => {
+  test("a running search prints its move before another go starts", async () => {
     const { hear, last, searches } = talk();
     await hear("go infinite");
     last().find(stateOf(3, ["e2e4"]));
@@ -238,7 +238,7 @@ describe("a search under way", () => {
     expect(bestOf(await hear())).toEqual(["bestmove e7e5"]);
   });
 
-  test("a search prints its move when its program leaves, and the session ends", async () => {
+  test("a running search prints its move after quit, and then the session ends", async () => {
     const { hear, last, over } = talk();
     await hear("go infinite");
     last().find(stateOf(3, ["e2e4"]));
@@ -251,7 +251,7 @@ describe("a search under way", () => {
 
 describe("the end of standard input", () => {
   test.each(["depth 9", "nodes 900", "movetime 900", "wtime 90000", "btime 90000", "mate 3"])(
-    "a search with %s goes on after standard input has ended, and the session ends with its move",
+    "a search with %s continues after the end of standard input, and the session ends after its move",
     async (limit) => {
       const { hear, last, hangUp, over } = talk();
       await hear(`go ${limit}`);
@@ -265,7 +265,7 @@ describe("the end of standard input", () => {
   );
 
   test.each(["", "infinite", "infinite depth 3", "ponder depth 3", "ponder wtime 1000"])(
-    "a search with %j, which only a command could end, prints its move when standard input ends",
+    "a search with %j prints its move at the end of standard input",
     async (limit) => {
       const { hear, last, hangUp, over } = talk();
       await hear(`go ${limit}`);
@@ -278,7 +278,7 @@ describe("the end of standard input", () => {
     },
   );
 
-  test("a session without a search ends with standard input", async () => {
+  test("a session without a running search ends at the end of standard input", async () => {
     const { hear, last, hangUp, over } = talk();
     await hear("go depth 3");
     last().find(done(3, ["e2e4"]));

@@ -8,7 +8,7 @@ beforeEach(takeClock);
 afterEach(giveClockBack);
 
 describe("the greeting", () => {
-  test("the greeting names Kibitz, the engine and its options", async () => {
+  test("the UCI greeting contains the names of Kibitz and of the engine, and the options", async () => {
     const heard = await talk().hear("uci");
     expect(heard.slice(0, 2)).toEqual([
       "id name Kibitz 1.2.3 (Stockfish 19)",
@@ -20,7 +20,7 @@ describe("the greeting", () => {
 });
 
 describe("a request", () => {
-  test("a UCI search sends the position with its moves, the limits and the options", async () => {
+  test("a UCI search sends the position, the moves, the limits and the options to the service", async () => {
     const { hear, last } = talk();
     await hear(
       "setoption name MultiPV value 3",
@@ -39,7 +39,7 @@ describe("a request", () => {
     });
   });
 
-  test("a UCI search in Chess960 castles as king takes rook, in both directions", async () => {
+  test("a UCI search in Chess960 reads and writes castling as king takes rook", async () => {
     const { hear, last } = talk();
     await hear(
       "setoption name UCI_Chess960 value true",
@@ -51,7 +51,7 @@ describe("a request", () => {
     expect((await hear()).at(-1)).toBe("bestmove e8a8");
   });
 
-  test("a UCI search of a game of more than 600 moves sends only its last moves", async () => {
+  test("a UCI search after more than 600 moves sends only the last moves", async () => {
     const { hear, last } = talk();
     const shuffle = ["g1f3", "g8f6", "f3g1", "f6g8"];
     const moves = [...Array(151)].flatMap((_, round) => [
@@ -64,7 +64,7 @@ describe("a request", () => {
     expect(last().request.fen).toContain(" w ");
   });
 
-  test("a UCI search leaves out moves that are not legal, and says so", async () => {
+  test("a UCI search ignores illegal moves in searchmoves, with a note", async () => {
     const { hear, last } = talk();
     expect(await hear("go depth 3 searchmoves e2e5 e2e4 e4e5")).toEqual([
       expect.stringMatching(
@@ -77,7 +77,7 @@ describe("a request", () => {
     expect(last().request.searchMoves).toEqual(["e2e4"]);
   });
 
-  test("a UCI search reads misspelt moves to search, and says so", async () => {
+  test("a UCI search corrects the spelling of searchmoves, with a note", async () => {
     const { hear, last } = talk();
     expect(await hear("go depth 3 searchmoves E2E4 nf3")).toEqual([
       "info string searchmoves: E2E4 was read as e2e4",
@@ -90,7 +90,7 @@ describe("a request", () => {
     ["go depth 99", "go depth 99 is outside 1 to 30: taken as 30", { depth: 30 }],
     ["go nodes 0", "go nodes 0 is outside 1 to 1000000000: taken as 1", { nodes: 1n }],
     ["go movetime 90000", "go movetime 90000 is outside 1 to 60000: taken as 60000", { movetimeMs: 60_000 }],
-  ])("a UCI search moves %s to what is possible, and says so", async (line, note, limits) => {
+  ])("a UCI search changes %j to the nearest allowed value, with a note", async (line, note, limits) => {
     const { hear, last } = talk();
     expect(await hear(line)).toEqual([`info string ${note}`]);
     expect(last().request).toMatchObject(limits);
@@ -105,14 +105,14 @@ describe("a request", () => {
     ["go wtime 30960 btime 1", { nodes: 1_000_000_000n, movetimeMs: 1000 }],
     ["go depth 12 wtime 30960 btime 1", { depth: 12, movetimeMs: 1000 }],
     ["go ponder wtime 30960 btime 1", { nodes: 1_000_000_000n, movetimeMs: 60_000 }],
-  ])("%s has no limit of depth but its own", async (line, limits) => {
+  ])("the command %s has a depth limit only if it contains depth", async (line, limits) => {
     const { hear, last } = talk();
     await hear(line);
     expect(last().request).toMatchObject(limits);
     expect(last().request.depth).toBe("depth" in limits ? limits.depth : undefined);
   });
 
-  test("a UCI search beyond the plan is sent again within it, and the next ones are within it at once", async () => {
+  test("a UCI search beyond the plan is repeated within the plan, and later searches stay within the plan", async () => {
     const { hear, last, searches } = talk();
     await hear("setoption name MultiPV value 8", "go depth 30");
     last().fail(overPlan({ "/depth": 20, "/multipv": 5 }));
@@ -128,7 +128,7 @@ describe("a request", () => {
   });
 });
 
-/** A pawn of each side goes one step, so that nothing before can be repeated. */
+/** Both sides move a pawn. The positions before these moves cannot be repeated. */
 function pawnsOf(round: number): readonly string[] {
   const file = "abcde"[Math.floor(round / 30)] ?? "h";
   return [`${file}2${file}3`, `${file}7${file}6`];
@@ -145,7 +145,7 @@ function overPlan(maxima: Readonly<Record<string, number>>): KibitzError {
 }
 
 describe("an answer", () => {
-  test("the info lines of a search deepen, from the point of view of the side to move", async () => {
+  test("the info lines of a search show scores from the view of the side to move", async () => {
     const { hear, last } = talk();
     await hear("setoption name UCI_ShowWDL value true", "position startpos moves e2e4", "go depth 2");
     last().find(
@@ -164,7 +164,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("the info lines of a search have a line for each variation", async () => {
+  test("the info lines of a search show each variation", async () => {
     const { hear, last } = talk();
     await hear("go depth 2");
     const line = (moves: string[]) => ({ depth: 2, seldepth: 2, score: centipawns(1), moves });
@@ -174,7 +174,7 @@ describe("an answer", () => {
     expect(heard[1]).toMatch(/ multipv 2 .* pv d2d4$/);
   });
 
-  test("a search of a finished game answers that there is no move", async () => {
+  test("a search of a finished game prints bestmove (none)", async () => {
     const { hear, last } = talk();
     await hear("position startpos moves f2f3 e7e5 g2g4 d8h4", "go depth 5");
     last().find(gameOver(mateIn(0)));
@@ -182,7 +182,7 @@ describe("an answer", () => {
     expect(await hear()).toEqual(["info depth 0 score mate 0", "bestmove (none)"]);
   });
 
-  test("a search of a game that is drawn on the board plays any legal move, and says so", async () => {
+  test("a search of a drawn position prints any legal move, with a note", async () => {
     const { hear, last } = talk();
     await hear("position fen 8/8/8/3k4/8/8/8/K7 w - - 0 1", "go depth 5");
     last().find(gameOver(centipawns(0)));
@@ -194,7 +194,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("position without the word moves keeps the previous position, and says what to write", async () => {
+  test("a position command without the word moves changes nothing, and prints the correct command", async () => {
     const { hear, last } = talk();
     await hear("position startpos moves e2e4");
     expect(await hear("position startpos d2d4 d7d5")).toEqual([
@@ -223,7 +223,7 @@ describe("an answer", () => {
       ],
       { fen: "4k3/8/8/8/4P3/8/8/4K3 b - - 0 1" },
     ],
-  ])("position %s is searched as it is meant, with a note", async (position, notes, request) => {
+  ])("the command position %s is corrected, with a note", async (position, notes, request) => {
     const { hear, last } = talk();
     expect(await hear(`position ${position}`)).toEqual(notes.map((note) => `info string position: ${note}`));
     await hear("go depth 3");
@@ -238,16 +238,19 @@ describe("an answer", () => {
     ["", /./],
     ["fen 8/8/8/8/8/8/8/8 w - - 0 1", /White has no king\./],
     ["startpos moves e2e4 e2e4", /'e2e4' is not a legal move for Black \(moves\[1\], in the position /],
-  ])("position %s is refused with the reason, and no earlier position is searched", async (position, why) => {
-    const { hear, searches } = talk();
-    await hear("position startpos moves e2e4");
-    const heard = await hear(`position ${position}`, "go depth 3", "isready");
-    expect(notesOf(heard).join("\n")).toMatch(why);
-    expect(heard.slice(-3)).toEqual([
-      "info string there is no position to search: the last one was refused",
-      "bestmove 0000",
-      "readyok",
-    ]);
-    expect(searches).toEqual([]);
-  });
+  ])(
+    "the command position %s is refused with a reason, and the next go searches nothing",
+    async (position, why) => {
+      const { hear, searches } = talk();
+      await hear("position startpos moves e2e4");
+      const heard = await hear(`position ${position}`, "go depth 3", "isready");
+      expect(notesOf(heard).join("\n")).toMatch(why);
+      expect(heard.slice(-3)).toEqual([
+        "info string there is no position to search: the last one was refused",
+        "bestmove 0000",
+        "readyok",
+      ]);
+      expect(searches).toEqual([]);
+    },
+  );
 });

@@ -7,18 +7,20 @@ import type { Host } from "../../../src/cli/host.ts";
 import { run } from "../../../src/cli/run.ts";
 import { quickestSettings } from "../../support/quickest-settings.ts";
 
-/** A command that reads lines from standard input, with a real engine or service. */
+/** A running command with a real engine or service. The test writes to its standard input and reads its output. */
 export interface UciTalk {
   say(...lines: readonly string[]): void;
-  /** The lines after the last call up to the first that matches. Rejects if the command ends before. */
+  /**
+   * Resolves with the output up to the first line that matches. The output starts after the lines of the previous call. Rejects
+   * if the command ends without such a line.
+   */
   until(pattern: RegExp): Promise<readonly string[]>;
-  /** Ends standard input, as when the parent process is gone. */
+  /** Closes standard input, as the end of the parent process does. */
   hangUp(): void;
-  /** Resolves with the exit code. */
   readonly ended: Promise<number>;
 }
 
-/** Runs a command in this process, which takes a tenth of the time of a new one. */
+/** Runs a command in this process. This takes a tenth of the time of a child process. */
 export function startUci(
   args: readonly string[] = [],
   command = "uci",

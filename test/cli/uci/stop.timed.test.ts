@@ -5,14 +5,14 @@ import { useApp } from "../../support/running-app.ts";
 import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
-/** docs/uci.md: `stop` is answered within 200 ms. */
+/** The promise in docs/uci.md: `stop` is answered within 200 ms. */
 const promisedMs = 200;
 const usualMs = 100;
 const tries = 25;
 
 /**
- * Searches without an end until something is found, and measures from `stop` to the best move. The engine's waits for a core stay in
- * the figure: while it searches it waits beside this process, and to subtract that would hide any delay here.
+ * Starts an infinite search, sends `stop` after output that matches, and returns the milliseconds until `bestmove`. The time
+ * that the engine waits for a processor core is included: subtracting it would hide a delay.
  */
 async function stopMs({ say, until }: UciTalk, found: RegExp): Promise<number> {
   say("go infinite");

@@ -16,7 +16,6 @@ import { createSession, type SearchRequest } from "../../../src/cli/uci/session.
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { wait } from "../../engine/clock.ts";
 
-/** The options that Stockfish declares. */
 export const declared: readonly EngineOption[] = [
   { name: "skill_level", engineName: "Skill Level", kind: "integer", default: 20, minimum: 0, maximum: 20 },
   { name: "uci_limit_strength", engineName: "UCI_LimitStrength", kind: "boolean", default: false },
@@ -24,7 +23,7 @@ export const declared: readonly EngineOption[] = [
   { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
 ];
 
-/** One search, whose messages the test sends. */
+/** A fake search. The test sends its messages. */
 interface ScriptedSearch {
   readonly request: SearchRequest;
   readonly signal: AbortSignal;
@@ -33,18 +32,16 @@ interface ScriptedSearch {
   fail(error: unknown): void;
 }
 
-/** A chess program and Kibitz, with a clock that the test advances. */
+/** A UCI session without an engine. The test controls the clock. */
 interface Talk {
-  /** The searches in the order of their requests. */
+  /** All searches, oldest first. */
   readonly searches: readonly ScriptedSearch[];
   readonly over: Promise<void>;
-  /** Sends lines, and returns the output since the last call. */
+  /** Sends lines to the session. Resolves with the output since the previous call. */
   hear(...lines: readonly string[]): Promise<readonly string[]>;
-  /** The output within so many milliseconds. */
+  /** Advances the clock by `ms`. Resolves with the output. */
   hearWithin(ms: number): Promise<readonly string[]>;
-  /** Ends standard input. */
   hangUp(): void;
-  /** The last search. */
   last(): ScriptedSearch;
 }
 
@@ -107,7 +104,7 @@ export const mateIn = (value: number): Score => ({ value: { case: "mate", value 
 const evaluated = (value: Evaluation & { readonly bestMove?: object; readonly ponder?: object }) =>
   create(StreamEvaluateResponseSchema, { event: { case: "evaluation", value } });
 
-/** A complete iteration with one line. */
+/** Returns the message of a complete iteration with one line. */
 export function stateOf(
   depth: number,
   moves: readonly string[],
@@ -124,7 +121,7 @@ export function stateOf(
   });
 }
 
-/** The last iteration of a search. */
+/** Returns the last message of a search. */
 export const done = (
   depth: number,
   moves: readonly string[],
@@ -132,5 +129,5 @@ export const done = (
   { search, ...more }: Evaluation = {},
 ) => stateOf(depth, moves, { search: { stopReason, ...search }, ...more });
 
-/** The answer for a game that is over. */
+/** Returns the response for a finished game. */
 export const gameOver = (score: Score) => evaluated({ score, search: { stopReason: StopReason.TERMINAL } });

@@ -3,19 +3,23 @@ import { expect, test } from "vitest";
 import { timeOfFixed, timeOfMove } from "../../../src/cli/uci/time-of-move.ts";
 
 test.each([
-  ["a thirtieth of a clock without end, less the overhead of every move", { leftMs: 300_960 }, 10_000],
-  ["and nearly all of the increment", { leftMs: 300_960, incrementMs: 3000 }, 12_900],
-  ["an even share where the clock is set anew", { leftMs: 100_360, movesToGo: 10 }, 10_000],
-  ["two fifths of the clock at most", { leftMs: 1030, incrementMs: 5000 }, 400],
-  ["more for the last move before the clock is set anew", { leftMs: 1030, movesToGo: 1 }, 800],
-  ["next to nothing where the overhead of the moves to come takes all", { leftMs: 380, incrementMs: 20 }, 1],
+  [
+    "a thirtieth of the clock minus the overhead of all moves, without a time control",
+    { leftMs: 300_960 },
+    10_000,
+  ],
+  ["a thirtieth of the clock plus most of the increment", { leftMs: 300_960, incrementMs: 3000 }, 12_900],
+  ["an equal part of the clock before a time control", { leftMs: 100_360, movesToGo: 10 }, 10_000],
+  ["at most 40 % of the clock", { leftMs: 1030, incrementMs: 5000 }, 400],
+  ["longer for the last move before a time control", { leftMs: 1030, movesToGo: 1 }, 800],
+  ["minimal if the overhead of the remaining moves exceeds the clock", { leftMs: 380, incrementMs: 20 }, 1],
   ["50 ms on a clock that has run out", { leftMs: -500 }, 50],
-])("the time of a move is %s", (_, clock, searchMs) => {
+])("the time for a move is %s", (_, clock, searchMs) => {
   const running = { incrementMs: 0, movesToGo: undefined, ...clock };
   expect(timeOfMove(running, 30).searchMs).toBe(searchMs);
 });
 
-test("the time of a move leaves the overhead on the clock, or most of the time if the clock has less", () => {
+test("the time for a move leaves the overhead on the clock, or 30 % of a clock that is almost zero", () => {
   const clock = fc.record({
     leftMs: fc.integer({ min: 10, max: 10_000_000 }),
     incrementMs: fc.integer({ min: 0, max: 100_000 }),
@@ -33,7 +37,7 @@ test("the time of a move leaves the overhead on the clock, or most of the time i
 });
 
 test.each([undefined, 1])(
-  "a clock of any size sets timers that Node can keep, with moves to go: %s",
+  "the time for a move on a clock of any size fits in a timer of Node, with moves to go: %s",
   (movesToGo) => {
     const { searchMs, answerByMs, lastMs } = timeOfMove({ leftMs: 1e14, incrementMs: 1e14, movesToGo }, 30);
     expect(searchMs).toBeGreaterThan(60_000);
@@ -41,6 +45,6 @@ test.each([undefined, 1])(
   },
 );
 
-test("movetime fixes the time of a move: only the answer may come later", () => {
+test("the time for a move with movetime is exactly movetime, without the overhead", () => {
   expect(timeOfFixed(100, 30)).toEqual({ searchMs: 100, answerByMs: 130, lastMs: 430 });
 });

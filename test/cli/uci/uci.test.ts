@@ -3,7 +3,7 @@ import { descendantsOf } from "../../engine/processes.ts";
 import { runKibitz } from "../run-kibitz.ts";
 import { startUci } from "./start-session.ts";
 
-test("kibitz uci greets, searches, castles as UCI_Chess960 says, stops and quits", async () => {
+test("kibitz uci searches, castles in Chess960 notation, stops and quits", async () => {
   const { say, until, ended } = startUci();
   say("uci", "isready");
   const greeting = await until(/^readyok$/);
@@ -32,7 +32,8 @@ test("kibitz uci greets, searches, castles as UCI_Chess960 says, stops and quits
   say("stop");
   await until(/^bestmove /);
 
-  // The next search waits for the engine that still stops, because another engine takes longer to start.
+  // The next search uses the same engine process, even if the process is still stopping. Starting another process would take
+  // longer.
   say("go depth 2");
   await until(/^bestmove /);
   expect(descendantsOf(process.pid)).toEqual(engines);
@@ -42,7 +43,7 @@ test("kibitz uci greets, searches, castles as UCI_Chess960 says, stops and quits
   expect(await ended).toBe(0);
 });
 
-test("kibitz uci answers all commands that came before standard input ended, then exits with 0", async () => {
+test("kibitz uci executes all commands before the end of standard input, and then exits with 0", async () => {
   const { say, until, hangUp, ended } = startUci();
   say("position fen 6k1/5ppp/8/8/8/8/5PPP/4R1K1 b - - 0 1 moves g8h8", "go mate 1", "isready");
   hangUp();
@@ -54,7 +55,7 @@ test("kibitz uci answers all commands that came before standard input ended, the
 test.each([
   [["--engine", "stockfish-3"], 2, /There is no engine "stockfish-3": the engines are /],
   [["now"], 2, /uci takes no arguments/],
-])("kibitz uci %s is refused before it greets", async (args, code, complaint) => {
+])("kibitz uci %s fails before it prints a greeting", async (args, code, complaint) => {
   const finished = await runKibitz(["uci", ...args], {}, ["uci\n"]);
   expect(finished).toMatchObject({ code, stderr: expect.stringMatching(complaint) });
   expect(finished.stdout).not.toContain("uciok");
