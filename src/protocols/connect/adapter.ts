@@ -1,6 +1,6 @@
 /**
- * Passes requests from Node to Connect's `handlers`. Before that, `admittance` authenticates the caller by the headers,
- * `read-body` reads the body, and `check-message` bounds it. `refuse-call` rejects the requests that no handler takes.
+ * Passes requests from Node's HTTP server to the handlers of Connect. Other modules of this folder authenticate the caller,
+ * read the body, check each message, and reject requests that no handler accepts.
  */
 
 import type { DescMethod } from "@bufbuild/protobuf";
@@ -27,19 +27,21 @@ import { valuesFor } from "./state.ts";
 import { cancelOnDisconnect, dropLongTimeout } from "./workarounds.ts";
 
 interface ConnectAdapterOptions {
-  /** The `handlers` of a Connect router, one for each method. */
   readonly handlers: readonly UniversalHandler[];
-  /** Called with each decompressed message before Connect decodes it. Rejects if Connect must not decode the message. */
+  /** Called with each decompressed message before Connect decodes the message. Rejects if the message must not be decoded. */
   readonly checkMessage?: CheckMessage;
-  /** Called before a wrong HTTP method or media type is rejected. Rejects if the caller must be rejected instead. */
+  /**
+   * Called before a request with a wrong HTTP method or media type is rejected. If this function rejects, the client gets the
+   * error of this function instead.
+   */
   readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
   readonly bodies: BodyBudget;
 }
 
-/** Answers a request for the path of an RPC. Returns false for other paths. Rejects if Connect fails outside of a handler. */
+/** Answers a request to the path of an RPC. Returns false for other paths. Rejects if Connect fails outside a handler. */
 export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => false | Promise<true>;
 
-/** Replaces `connectNodeAdapter` because of the bugs that the comments below name, and keeps its conversion of answers. */
+/** Replaces Connect's `connectNodeAdapter`, which has bugs. Comments in this file describe the bugs. */
 export function createConnectAdapter({
   handlers,
   checkMessage = async () => {},
@@ -51,7 +53,7 @@ export function createConnectAdapter({
   async function answer(handler: UniversalHandler, req: NodeRequest, res: NodeResponse): Promise<void> {
     cancelOnLeave(res, outcomeOf(req));
     if (contextOf(req).protocol === "grpc" && req.httpVersionMajor < 2) {
-      // Connect would answer, although gRPC's specification and its clients require HTTP/2.
+      // Reject gRPC over HTTP/1.1, because the specification of gRPC requires HTTP/2. Connect would answer such a request.
       const error = new KibitzError(
         "unsupported_media_type",
         "gRPC needs HTTP/2. Over HTTP/1.1, use gRPC-Web or Connect: Content-Type: application/json.",
@@ -72,7 +74,7 @@ export function createConnectAdapter({
     const check = (message: Uint8Array) => checkMessage(message, method, header, values);
     let reply = await handler({
       httpVersion: req.httpVersion,
-      // A message in a query is read as if posted, so that it is decompressed and checked only once.
+      // A message in a query is passed on as a POST, so that it is decompressed and checked only once.
       method: query ? "POST" : (req.method ?? ""),
       url: `http://localhost${handler.requestPath}`,
       header,
@@ -86,7 +88,7 @@ export function createConnectAdapter({
       return;
     }
     if (req.method === "GET") {
-      // Connect compresses answers to GET according to Accept-Encoding, but sets no Vary header.
+      // Connect compresses answers to GET requests if Accept-Encoding allows this, but does not set the Vary header.
       addVary(res, "Authorization, Accept-Encoding");
       if (reply.status !== 200) {
         res.setHeader("Cache-Control", "no-store");
@@ -94,12 +96,15 @@ export function createConnectAdapter({
         reply = notModified(reply);
       }
     }
-    // The unread rest of a body must be discarded, because the connection is used again.
+    // Discard the unread rest of the body, because the connection will be used again.
     discardAfterAnswer(req, res);
     await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
   }
 
-  /** Authenticates first: Connect rejects a wrong method or media type without calling the request gate. */
+  /**
+   * Authenticates the caller first. Connect rejects a wrong method or media type without a call of the request gate, which
+   * normally authenticates the caller.
+   */
   async function refuse(
     { method }: UniversalHandler,
     req: NodeRequest,
@@ -122,7 +127,7 @@ export function createConnectAdapter({
     return answer(handler, req, res).then(
       () => true,
       (thrown: unknown) => {
-        // Writing fails if the client disconnects, which is not an error.
+        // Writing fails if the client has disconnected. This is not an error.
         if (isGone(res)) {
           return true;
         }
@@ -132,7 +137,7 @@ export function createConnectAdapter({
   };
 }
 
-/** The 304 lacks the headers that describe the body (RFC 9110 section 15.4.5). */
+/** Returns a 304 response without the headers that describe a body (RFC 9110 section 15.4.5). */
 function notModified({ header }: UniversalServerResponse): UniversalServerResponse {
   const kept = new Headers(header);
   for (const name of ["Content-Type", "Content-Length", "Content-Encoding"]) {

@@ -10,11 +10,10 @@ import { connectErrorFrom } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
 /**
- * Admits calls before Connect reads their bodies: messages that Connect rejects before it calls a handler also need an account
- * and RateLimit headers, and count in the error quota.
+ * Admits a call before Connect reads its body. So even a message that Connect cannot read needs an account, gets RateLimit
+ * headers, and counts in the error quota.
  */
 export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
-  /** Authenticates the caller by its headers, and checks its error quota. Rejects with a ConnectError. */
   async function admit({ values, method, responseHeader }: HandlerContext): Promise<void> {
     const state = values.get(stateKey);
     const { request, outcome } = state;
@@ -38,15 +37,14 @@ export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
   return {
     admit,
     /**
-     * Called before Connect rejects a wrong HTTP method or media type, which skips the request gate. Rejects if the key is
-     * invalid or the error quota exceeded. `method` is undefined if there is none of the requested name.
+     * Called before Connect rejects a wrong HTTP method or media type, because Connect then skips the request gate. Rejects if
+     * the API key is invalid or the error quota is exceeded. `method` is undefined if the requested method does not exist.
      */
     async refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void> {
       const kind = method === undefined || isCounted(method) ? "limited" : "call";
       const admitted = await admitCall(contextOf(req), outcomeOf(req), kind);
       await admitted.refused(error);
     },
-    /** Counts an error of a call that did not reach the service. */
     countRefusal(error: KibitzError, { values, method }: HandlerContext): void {
       if (isCounted(method)) {
         const { account, outcome } = values.get(stateKey);

@@ -7,7 +7,7 @@ import { refuseLeft } from "../../request/context.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
 import { stateKey } from "./state.ts";
 
-/** Rejects with a KibitzError or CallerLeft if a message must not be decoded. */
+/** Rejects with a KibitzError if a message must not be decoded, or with CallerLeft if the client has disconnected. */
 export type CheckMessage = (
   message: Uint8Array,
   method: DescMethod,
@@ -20,7 +20,7 @@ export function createMessageCheck(beginWork: BeginWork, limits: Limits): CheckM
     const { account, outcome } = values.get(stateKey);
     outcome.readBytes = Math.max(outcome.readBytes, message.length);
     if (message.length > requestMaxBytes) {
-      // Connect decodes without a pause, so only one long message is decoded in each turn of the event loop.
+      // Connect decodes a message without a pause. So at most one long message is decoded in each turn of the event loop.
       const turn = beginWork(() => {
         refuseLeft(outcome);
         limits.errorQuota.check(account);
@@ -33,7 +33,7 @@ export function createMessageCheck(beginWork: BeginWork, limits: Limits): CheckM
 
 function boundMessage(message: Uint8Array, method: DescMethod, isJson: boolean): void {
   if (isJson) {
-    // In UTF-8, brackets, commas, colons and quotes are single bytes that occur in no other character.
+    // Latin-1 is enough here: in UTF-8, the bytes of brackets, commas, colons and quotes occur in no other character.
     boundJson(Buffer.from(message.buffer, message.byteOffset, message.length).toString("latin1"), method);
   } else {
     boundBinary(message, method);

@@ -22,17 +22,20 @@ interface ErrorContent {
 type Detail = Extract<ConnectError["details"][number], { readonly desc: DescMessage }>;
 
 /**
- * The maximum length of `grpc-message` and `grpc-status-details-bin`: grpcio and grpc-java report RESOURCE_EXHAUSTED beyond 8192
- * bytes of metadata, whatever the error was. The rest is for headers that proxies add.
+ * The maximum length of the headers `grpc-message` and `grpc-status-details-bin` together, in bytes. If all headers have more
+ * than 8192 bytes, grpcio and grpc-java report RESOURCE_EXHAUSTED instead of the error. The difference is for headers that
+ * proxies add.
  */
 const encodedMaxBytes = 6 * 1024;
 
-/** The maximum length of `grpc-message` alone, because the details repeat the message up to three times. */
+/** The maximum length of `grpc-message` in bytes. The details repeat this message up to three times. */
 const messageMaxBytes = 1024;
 
 /**
- * If the content is too long, leaves out the suggested request and the allowed values, then the errors of the Problem, which
- * BadRequest repeats, then violations.
+ * Returns the message and the details of an error. If they are too long, some parts are omitted in this order:
+ * 1. the suggested request and the allowed values
+ * 2. the errors in the Problem, because BadRequest contains the same errors
+ * 3. violations
  */
 export function contentOfError(error: KibitzError, requestId: string): ErrorContent {
   const violations = error.violations.map(({ pointer, code, message: description }) =>
@@ -92,7 +95,7 @@ function detailOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>): De
   return { desc, value: create(desc, init) };
 }
 
-/** True if the content fits into the headers of gRPC. */
+/** True if message and details are short enough for the headers of gRPC. */
 function fits({ message, details }: ErrorContent): boolean {
   const trailer = setTrailerStatus(
     new Headers(),

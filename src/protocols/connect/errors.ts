@@ -11,8 +11,11 @@ import { echo, withoutControls } from "../../text/plain-text.ts";
 import { contentOfError } from "./error-details.ts";
 
 /**
- * Adds typed details to an error for Connect and gRPC: ErrorInfo and Problem, QuotaFailure for limits, RetryInfo if waiting
- * helps, and BadRequest for violations.
+ * Converts an error for Connect and gRPC. Adds these typed details:
+ * - ErrorInfo and Problem
+ * - QuotaFailure if a limit was exceeded
+ * - RetryInfo if the client should retry later
+ * - BadRequest if there are violations
  */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
   if (thrown instanceof ConnectError) {
@@ -34,8 +37,9 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
 }
 
 /**
- * Finds the catalog's error for one of Connect by its text, because most differ only in that; otherwise by its code.
- * @param input type of the message that could not be read
+ * Converts an error of Connect to an error of the catalog. Most errors of Connect differ only in their texts, so the text is
+ * more important than the code.
+ * @param input the type of the message that Connect could not read
  */
 export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {
   const { rawMessage: text, code, cause } = error;
@@ -51,11 +55,11 @@ export function errorFromConnect(error: ConnectError, input: DescMessage): Kibit
   }
   const known = codesByText.find(([pattern]) => pattern.test(text));
   if (known) {
-    // Connect repeats headers and names in full length.
+    // Shorten headers and names, which Connect repeats in full length.
     const cut = text.replace(/\S{65,}/g, (word) => `${word.slice(0, 63)}…`);
     return new KibitzError(known[1], `The call cannot be read: ${shortened(cut, 160)}.`);
   }
-  // Connect throws if it writes half a surrogate pair into a header of gRPC.
+  // `toWellFormed` is necessary, because Connect throws an error if a header of gRPC contains half a surrogate pair.
   return new KibitzError(codes.get(code) ?? "internal", withoutControls(text.toWellFormed()));
 }
 
@@ -107,7 +111,7 @@ const explained: readonly Explained[] = [
   },
 ];
 
-/** Texts of errors that the client has caused, although Connect gives some of them the code `internal` or `unimplemented`. */
+/** Errors with these texts are caused by the client, even if Connect gives them the code `internal` or `unimplemented`. */
 const codesByText: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^cannot decode .* from JSON/s, "malformed_json"],
   [/^parse binary: /, "invalid_type"],
@@ -115,7 +119,7 @@ const codesByText: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^(protocol error|decompression failed|received compressed envelope)/, "malformed_http"],
 ];
 
-/** Error codes of Kibitz for errors of Connect with any other text. */
+/** The error code of Kibitz for each code of Connect. These codes are used if the text of the error is unknown. */
 const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.InvalidArgument, "malformed_http"],
   [Code.DeadlineExceeded, "deadline_exceeded"],
@@ -125,7 +129,10 @@ const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.Unavailable, "overloaded"],
 ]);
 
-/** Adds a violation only for a field that is certain: the text names it, but not its message. */
+/**
+ * Returns an error, which has a violation if `field` is defined. `field` is undefined if it may belong to a nested message,
+ * because Connect does not report the path to this message.
+ */
 function refused(code: ErrorCode, message: string, field: string | undefined): KibitzError {
   if (field === undefined) {
     return new KibitzError(code, message);
@@ -138,7 +145,7 @@ function shortName(type: string): string {
   return type.slice(type.lastIndexOf(".") + 1);
 }
 
-/** Shortens a text of protobuf-es or Node, which may repeat everything that was sent. */
+/** Shortens a text of protobuf-es or Node, which may repeat the complete input. */
 function shortened(text: string, maxCharacters = 64): string {
   const short = text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
   return withoutControls(short.replace(/\.$/, "").toWellFormed());

@@ -1,4 +1,4 @@
-/** The library's handlers for all methods. Each handler serves gRPC, gRPC-Web and Connect. */
+/** Creates a handler of Connect for each method. Each handler serves gRPC, gRPC-Web and Connect. */
 
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
@@ -15,12 +15,12 @@ import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 import { completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
 
-/** Unknown fields are not kept, because each would be an object, and 32,000 held the thread for 15 ms. */
+/** Discards unknown fields. Each unknown field would be an object, and 32,000 of them blocked the thread for 15 ms. */
 const binaryOptions = { readUnknownFields: false } as const;
 
 type Admittance = Pick<ReturnType<typeof createAdmittance>, "admit" | "countRefusal">;
 
-/** Admits every call, for health checks and reflection, which need no account. */
+/** Admits every call. This is for health checks and reflection, which need no account. */
 const openToAll: Admittance = { async admit() {}, countRefusal() {} };
 
 interface HandlersOptions {
@@ -37,19 +37,19 @@ export function createHandlers({
   admittance: { admit, countRefusal } = openToAll,
 }: HandlersOptions): readonly UniversalHandler[] {
   const router = createConnectRouter({
-    // By default, Connect ignores unknown fields, so that typing errors would go unnoticed.
+    // By default, Connect ignores unknown fields. A client would then not notice a misspelt field.
     jsonOptions: { ignoreUnknownFields: false },
     binaryOptions,
-    // Brotli is not accepted: 39 bytes of it make the decoder allocate 16 MB.
+    // Brotli is not accepted, because 39 bytes of Brotli make the decoder allocate 16 MB.
     acceptCompression: [
       {
         ...compressionGzip,
-        // Only for reflection: the messages of calls are already decompressed.
+        // Connect decompresses only the messages of reflection, because all other messages are already decompressed.
         decompress: (bytes, maxBytes) =>
           bodies.inflate(bytes, () => compressionGzip.decompress(bytes, maxBytes)),
       },
     ],
-    // Runs before anything is read, so that Connect's own errors also have the request id and the details.
+    // The request gate runs before the body is read. So errors of Connect itself also get the request id and the details.
     async requestGate(context) {
       context.responseHeader.set("X-Request-Id", context.values.get(stateKey).request.id);
       completeErrors(context, countRefusal);
@@ -80,13 +80,13 @@ export function createHandlers({
   }
 
   for (const method of services.flatMap((service) => service.methods)) {
-    // Without this limit, Connect's own limit would be 4 GiB.
+    // By default, Connect would accept messages of 4 GiB.
     router.rpc(method, implementationOf(method) as never, { readMaxBytes: rpcMaxBytesOf(method) });
   }
   return router.handlers;
 }
 
-/** Yields a client's messages, with Kibitz's errors in place of Connect's. */
+/** Yields the messages of a client. Throws errors of Kibitz instead of errors of Connect. */
 function readable(messages: unknown, { input }: DescMethod): Message {
   async function* read() {
     try {
@@ -106,7 +106,10 @@ function callOf({ method, values, signal }: HandlerContext): Call {
   return { method, request, outcome, account, signal: withOwnReason(signal), isGet };
 }
 
-/** Replaces Connect's own abort reasons, for the deadline and the end of a call, by those that handlers know. */
+/**
+ * At the deadline and at the end of a call, Connect aborts the signal with its own errors. Replaces these errors with errors
+ * that the handlers of Kibitz know.
+ */
 function withOwnReason(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const abort = () => {

@@ -10,13 +10,15 @@ import { hasArrived, type NodeRequest } from "../../http/message.ts";
 import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
 import { connectErrorFrom } from "./errors.ts";
 
-/** The number of bytes before a message: one for flags and four for the length. */
+/** The number of bytes before a message in the body: one byte for flags and four bytes for the length. */
 const headBytes = 5;
 
 /**
- * Returns the body of a call for Connect, decompressed and checked: Connect decodes without a pause. The headers are changed to
- * say so. Only reflection streams its requests, which are short, and Connect decompresses them.
- * @param query query of a GET, which contains the message; the headers then get its encoding and compression
+ * Returns the body of a call after decompression and checks, and changes the headers of the call accordingly. The checks are
+ * necessary because Connect decodes a message without a pause.
+ *
+ * Only reflection has streams of requests. These requests are short: they are not checked here, and Connect decompresses them.
+ * @param query the query of a GET request, which contains the message, its encoding and its compression
  */
 export function readBody(
   req: NodeRequest,
@@ -52,7 +54,7 @@ export function readBody(
   async function readAll(limit: number): Promise<Buffer> {
     const sent = sentBytes > limit ? undefined : await readBytes(req, limit, count);
     if (sent === undefined) {
-      // Connect's own text for this error.
+      // Connect has the same text for this error.
       const text = `message is larger than configured readMaxBytes ${maxBytes}`;
       throw new ConnectError(text, Code.ResourceExhausted);
     }
@@ -70,7 +72,7 @@ export function readBody(
     const sent = await readAll(maxBytes + headBytes);
     const end = sent.length < headBytes ? Number.POSITIVE_INFINITY : headBytes + sent.readUInt32BE(1);
     if (sent.length > end) {
-      // Connect's own text for this error. Connect itself would decode the second message first.
+      // Connect has the same text for this error, but Connect would decode the second message before the error.
       const text = `protocol error: received extra input message for ${method.name} method`;
       throw new ConnectError(text, Code.Unimplemented);
     }
@@ -92,13 +94,13 @@ export function readBody(
   if (isPacked) {
     header.delete("content-length");
     header.delete(field);
-    // Without this header, the answer would be compressed like the request.
+    // Without this header, Connect would compress the answer if the request was compressed.
     header.set("accept-encoding", header.get("accept-encoding") ?? compressionGzip.name);
   }
   return withOwnErrors(readMessage(), id);
 }
 
-/** Throws a KibitzError for invalid base64, which Connect would report as a failure of the server. */
+/** Throws a KibitzError for invalid base64. Connect would report this error as a failure of the server. */
 function messageOfQuery(query: URLSearchParams): Uint8Array {
   const message = query.get("message") ?? "";
   if (query.get("base64") !== "1") {
@@ -112,7 +114,10 @@ function messageOfQuery(query: URLSearchParams): Uint8Array {
   }
 }
 
-/** Returns the name of the header with the compression of the messages. Without envelopes, the body is the message. */
+/**
+ * Returns the name of the header for the compression of messages. Without envelopes, the message is the complete body, so the
+ * header is `content-encoding`.
+ */
 function encodingHeaderOf(type: string): string {
   if (/^application\/grpc\b/i.test(type)) {
     return "grpc-encoding";
@@ -120,7 +125,10 @@ function encodingHeaderOf(type: string): string {
   return /^application\/connect\b/i.test(type) ? "connect-content-encoding" : "content-encoding";
 }
 
-/** Converts errors, because Connect would report a client that disconnects as a failure of the server. */
+/**
+ * Converts all errors to errors of Connect. Otherwise Connect would report a disconnect of the client as a failure of the
+ * server.
+ */
 async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string): AsyncIterable<Uint8Array> {
   try {
     yield* body;
@@ -129,10 +137,14 @@ async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string
   }
 }
 
-/** Throws CallerLeft if the body does not arrive completely, and the error of `count`. */
+/**
+ * Yields the parts of a body. Throws CallerLeft if the client disconnects before the end of the body. Also throws the error of
+ * `count`.
+ */
 async function* partsOf(req: NodeRequest, count: CountBytes): AsyncIterable<Uint8Array> {
   try {
-    // By default, a message that is too large destroys the request, and its connection never answers again.
+    // By default, leaving this loop destroys the request. After a message that is too large, the connection would never answer
+    // again.
     for await (const part of req.iterator({ destroyOnReturn: false })) {
       count(part.length);
       yield part;

@@ -1,4 +1,4 @@
-/** Rejects requests outside of Connect's handlers, and those to which the handlers give an empty error. */
+/** Rejects requests that do not reach a handler of Connect. Also explains the rejections of Connect that have an empty body. */
 
 import type { ConnectError } from "@connectrpc/connect";
 import {
@@ -15,7 +15,10 @@ import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/contex
 import { echo, grpcMessage } from "../../text/plain-text.ts";
 import { connectErrorFrom } from "./errors.ts";
 
-/** Rejects a call in its own protocol, so that the client's library shows the error. Returns false if it is not an RPC. */
+/**
+ * Rejects a call in the protocol of the client, so that the client library shows the error. Returns false if the request is not
+ * an RPC.
+ */
 export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {
   const { id: requestId, protocol } = contextOf(req);
   const type = mediaTypeOf(req.headers);
@@ -40,7 +43,7 @@ export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzErr
   return true;
 }
 
-/** Connect would answer a call of an unknown method with an empty 404. */
+/** Returns an error for a call of an unknown method. Connect would send an empty response with the status 404. */
 export function unknownMethod(req: NodeRequest): KibitzError {
   return new KibitzError(
     "unimplemented",
@@ -54,15 +57,18 @@ interface RefusalResponse {
   readonly body?: Buffer;
 }
 
-/** Returns gRPC's Trailers-Only form, in which the headers end the stream. */
+/** Returns a Trailers-Only response of gRPC. Such a response has headers and no body. */
 function grpcResponse(type: string, error: ConnectError): RefusalResponse {
   const trailers = setTrailerStatus(new Headers(), error);
-  // Connect would escape the message as a URI component.
+  // `setTrailerStatus` escapes the message as a URI component. Replace this wrong text.
   trailers.set(headerGrpcMessage, grpcMessage(error.rawMessage));
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailers) } };
 }
 
-/** A unary call gets the HTTP status of its error code. A stream gets 200, and ends with the error. */
+/**
+ * The response to a unary call has the HTTP status of the error. The response to a stream has the status 200, and its last
+ * message is the error.
+ */
 function connectResponse(type: string, refusal: ConnectError): RefusalResponse {
   const error = errorToJson(refusal, undefined);
   if (!type.startsWith("application/connect+")) {
@@ -87,7 +93,7 @@ export interface Refusal {
   readonly headers: readonly (readonly [string, string])[];
 }
 
-/** Returns undefined unless Connect's handler has rejected the call with an empty body. */
+/** Explains a rejection if Connect's handler has rejected the call with an empty body. Otherwise returns undefined. */
 export function refusalFromReply(
   reply: UniversalServerResponse,
   handler: UniversalHandler,
@@ -121,18 +127,18 @@ export function refusalFromReply(
       "malformed_http",
       `${name} streams in both directions, which requires HTTP/2.`,
     );
-    // The client may wait for an answer before it ends its request.
+    // Close the connection, because the client may wait for an answer before it ends its request.
     return { error, headers: [["Connection", "close"]] };
   }
   return undefined;
 }
 
-/** Returns the supported HTTP methods. Connect claims GET for streams without side effects, but then rejects it. */
+/** Returns the supported HTTP methods. Connect lists GET for streams without side effects, but rejects such requests. */
 export function methodsOf({ method, allowedMethods }: UniversalHandler): readonly string[] {
   return method.methodKind === "unary" ? allowedMethods : ["POST"];
 }
 
-/** Returns undefined if the query names the encoding of its message. */
+/** Returns an error if the parameter `encoding` is missing or unknown. Otherwise returns undefined. */
 export function refusalOfQuery({ method }: UniversalHandler, query: URLSearchParams): Refusal | undefined {
   const isReadable = ["json", "proto"].includes(query.get("encoding") ?? "");
   return isReadable

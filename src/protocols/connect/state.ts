@@ -7,11 +7,11 @@ interface RpcState {
   readonly request: RequestContext;
   readonly outcome: RequestOutcome;
   readonly isGet: boolean;
-  /** The account of the caller. The request gate sets it for calls that have an account. */
+  /** The account of the caller, or the local account until the request gate has authenticated the caller. */
   account: Account;
 }
 
-/** The key has no default value, so that one request never gets the state of another. */
+/** The key has no default value, so that two requests can never use the same state. */
 export const stateKey: ContextKey<RpcState> = {
   id: Symbol("state"),
   get defaultValue(): RpcState {

@@ -8,14 +8,14 @@ import { CallerLeft } from "../../request/context.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
-/** The longest timer of Node in milliseconds: 24 days. A longer timer would fire after a millisecond. */
+/** The longest timer of Node in milliseconds, about 24 days. A longer timer would fire after one millisecond. */
 const timerMaxMs = 2 ** 31 - 1;
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
 /**
- * Removes a deadline beyond the range of timers, such as `grpc-timeout: 99999999H`, sent by some clients for "none". Connect
- * would start a timer for it, which would fire at once.
+ * Removes a deadline that is too long for a timer of Node. Some clients send `grpc-timeout: 99999999H` if they want no
+ * deadline. Connect's timer for such a deadline would fire at once.
  */
 export function dropLongTimeout({ headers }: NodeRequest): void {
   for (const name of ["connect-timeout-ms", "grpc-timeout"]) {
@@ -26,7 +26,10 @@ export function dropLongTimeout({ headers }: NodeRequest): void {
   }
 }
 
-/** Ends an answer at a disconnect: over HTTP/2, Connect's writer would wait forever if the flow-control window is full. */
+/**
+ * Ends the answer when the client disconnects. Over HTTP/2, Connect would otherwise wait forever if the flow-control window is
+ * full.
+ */
 export function cancelOnDisconnect(
   reply: UniversalServerResponse,
   res: NodeResponse,
@@ -38,15 +41,21 @@ export function cancelOnDisconnect(
     yield* messages;
   }
   const body = bound(reply.body);
-  // Nobody reads an error after the disconnect.
+  // Ignore errors, because nobody reads them after the disconnect.
   res.once("close", () => void body.return().catch(() => {}));
   return { ...reply, body };
 }
 
-/** Escape sequences that `grpc-message` does not need: those of printable ASCII characters except `%`. */
+/**
+ * Matches the escape sequences that `grpc-message` does not need. These sequences encode printable ASCII characters other than
+ * `%`.
+ */
 const needlessEscapes = /%(2[0-46-9A-F]|[3-6][0-9A-F]|7[0-9A-E])/g;
 
-/** By default, Connect escapes `grpc-message` as a URI component, against gRPC's specification. */
+/**
+ * Corrects the escape sequences of `grpc-message`. By default, Connect escapes this header as a URI component, which violates
+ * the specification of gRPC.
+ */
 export function fixGrpcMessageEncoding(trailer: Headers): void {
   const set = trailer.set.bind(trailer);
   const unescaped = (value: string) =>
@@ -57,12 +66,16 @@ export function fixGrpcMessageEncoding(trailer: Headers): void {
   });
 }
 
-/** Connect's handlers call `abort`, which the public type lacks, with every error before they write it. */
+/**
+ * The handlers of Connect call `abort` with every error before they write the error. The public type does not have this method.
+ */
 type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
 
 /**
- * Gives Connect's own errors details. They bypass interceptors, but each protocol calls `abort` with them before it writes. The
- * signal is not enough: after the deadline, its reason stays the deadline, even if another error is written.
+ * Adds details to errors that Connect itself creates. Interceptors do not see these errors, but Connect calls `abort` with each
+ * error before it writes the error.
+ *
+ * The abort signal is not enough. After the deadline, its reason stays the deadline, even if Connect writes a different error.
  */
 export function completeErrors(
   context: HandlerContext,
@@ -74,22 +87,22 @@ export function completeErrors(
   const abortable = context as AbortableContext;
   const { abort } = abortable;
   abortable.abort = (reason) => {
-    // Errors from behind the middleware and failed authentications are already counted and logged.
-    const isTold = outcome.hasLine || outcome.code !== undefined;
-    const known = complete(reason, method.input, requestId) ?? (isTold ? undefined : causeOf(reason));
+    // The middleware and the authentication have already counted and logged their errors.
+    const isReported = outcome.hasLine || outcome.code !== undefined;
+    const known = complete(reason, method.input, requestId) ?? (isReported ? undefined : causeOf(reason));
     if (known) {
       outcome.code ??= known.code;
       count(known, context);
       setAcceptEncoding(responseHeader, reason);
     }
-    // Without a reason, Connect would create an error with a stack trace for each call that ends well.
+    // Without a reason, Connect would create an error with a stack trace for each successful call.
     abort(reason ?? callEnded);
   };
 }
 
 const callEnded = new CallerLeft();
 
-/** Connect names the codings that it accepts in its error's metadata, but does not send them. */
+/** Sends the header with the accepted codings. Connect adds this header to its error but never sends the header. */
 function setAcceptEncoding(header: Headers, error: unknown): void {
   for (const [name, value] of error instanceof ConnectError ? error.metadata : []) {
     if (name.endsWith("accept-encoding")) {
@@ -98,7 +111,10 @@ function setAcceptEncoding(header: Headers, error: unknown): void {
   }
 }
 
-/** Adds details to an error of Connect. Returns the error of Kibitz's catalog, or undefined if nothing had to be added. */
+/**
+ * Adds details to an error of Connect. Returns the corresponding error of the catalog, or undefined if the error needs no
+ * details.
+ */
 function complete(error: unknown, input: DescMessage, requestId: string): KibitzError | undefined {
   if (!(error instanceof ConnectError) || error.code === Code.Canceled || hasErrorInfo(error)) {
     return undefined;
@@ -106,14 +122,14 @@ function complete(error: unknown, input: DescMessage, requestId: string): Kibitz
   const known = errorFromConnect(error, input);
   const { code, rawMessage, message, details } = connectErrorFrom(known, requestId);
   Object.assign(error, { rawMessage, message, details: [...error.details, ...details] });
-  // Connect also uses `internal` for mistakes of the client, such as bytes that are not a message.
+  // Connect also uses the code `internal` for errors of the client, such as bytes that are not a message.
   if (error.code === Code.Internal) {
     Object.assign(error, { code });
   }
   return known;
 }
 
-/** Returns Kibitz's own error that Connect has wrapped, such as that of a body that was rejected while it was read. */
+/** Returns the KibitzError that Connect has wrapped in its own error, for example an error from reading the body. */
 function causeOf(error: unknown): KibitzError | undefined {
   return error instanceof ConnectError && error.cause instanceof KibitzError ? error.cause : undefined;
 }

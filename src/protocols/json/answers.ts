@@ -21,14 +21,17 @@ export type RouteHandler = (req: NodeRequest, res: NodeResponse, admitted: Admit
 
 export interface AnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;
-  /** The longest time without a byte in an answer that has begun. Most proxies close after 30 to 60 s. Default: 10 s. */
+  /**
+   * The longest pause between two bytes of an unfinished answer, in milliseconds. Most proxies close the connection after a
+   * pause of 30 to 60 s. Default: 10 s.
+   */
   readonly heartbeatMs?: number;
 }
 
 const defaultHeartbeatMs = 10_000;
 
-/** One way to answer a route: a media type, and the call whose messages it shows. */
-interface Way {
+/** A media type in which a route can answer. */
+interface Representation {
   readonly framer: Framer;
   readonly route: Route;
   readonly read: ReturnType<typeof createRequestReader>;
@@ -36,8 +39,9 @@ interface Way {
 }
 
 /**
- * Answers in the media type that Accept prefers. An error before the answer begins is a problem document with its own status.
- * @param routes may include the stream of a unary call
+ * Answers in the media type that the Accept header prefers. If an error occurs before the answer begins, the client gets a
+ * problem document with the HTTP status of the error.
+ * @param routes all routes, to find the stream of a unary call
  */
 export function createRouteHandler(
   route: Route,
@@ -45,24 +49,24 @@ export function createRouteHandler(
   options: AnswerOptions,
 ): RouteHandler {
   const { heartbeatMs = defaultHeartbeatMs } = options;
-  const ways = waysOf(route, routes, options);
-  const mediaTypes = ways.map(({ framer }) => framer.mediaType);
+  const representations = representationsOf(route, routes, options);
+  const mediaTypes = representations.map(({ framer }) => framer.mediaType);
 
   return async (req, res, admitted) => {
     const startedAt = performance.now();
     const mediaType = preferredType(req.headers.accept, mediaTypes);
-    const way = ways.find(({ framer }) => framer.mediaType === mediaType);
-    if (way === undefined) {
+    const representation = representations.find(({ framer }) => framer.mediaType === mediaType);
+    if (representation === undefined) {
       const types = mediaTypes.join(" or ");
       throw new KibitzError(
         "not_acceptable",
         `This call answers with ${types}, which the Accept header excludes.`,
       );
     }
-    const { framer } = way;
-    const { message, unreadable } = await way.read(req, admitted);
-    const call = callOf(req, res, admitted, way.route, unreadable);
-    const messages = await begin(way.call(message, call), framer.isWaiting);
+    const { framer } = representation;
+    const { message, unreadable } = await representation.read(req, admitted);
+    const call = callOf(req, res, admitted, representation.route, unreadable);
+    const messages = await begin(representation.call(message, call), framer.isWaiting);
     if (call.isGet) {
       addVary(res, "Authorization");
       if (isNotModified(req, call.outcome.answerHeaders.get("etag"))) {
@@ -75,15 +79,22 @@ export function createRouteHandler(
   };
 }
 
-function waysOf(route: Route, routes: readonly Route[], options: AnswerOptions): readonly Way[] {
+function representationsOf(
+  route: Route,
+  routes: readonly Route[],
+  options: AnswerOptions,
+): readonly Representation[] {
   const read = createRequestReader(route, options);
   const call = options.calls.stream(route.method);
-  const ways = framersOf(route).map((framer) => ({ framer, route, read, call }));
+  const representations = framersOf(route).map((framer) => ({ framer, route, read, call }));
   const stream = streamOfRoute(route, routes);
-  return stream ? [...ways, ...waysOf(stream, routes, options)] : ways;
+  return stream ? [...representations, ...representationsOf(stream, routes, options)] : representations;
 }
 
-/** Waits until an answer begins. If the reader then stops reading, the call ends. Throws the call's error before that. */
+/**
+ * Skips messages that only report a queue position, and waits for the first other message. Throws an error that occurs before
+ * this message. If the reader of the returned messages stops early, the call ends.
+ */
 async function begin(
   answer: AsyncIterable<Message>,
   isWaiting: Framer["isWaiting"] = () => false,
@@ -104,7 +115,6 @@ async function begin(
   })();
 }
 
-/** Returns the call that a request makes. Its signal is aborted if the client disconnects. */
 function callOf(
   req: NodeRequest,
   res: NodeResponse,

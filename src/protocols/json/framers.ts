@@ -15,13 +15,18 @@ export const jsonLines = "application/x-ndjson";
 
 export interface Framer extends AnswerForm {
   readonly mediaType: string;
-  /** Returns true for a message that reports only that the call waits. Such messages are left out before the answer begins. */
+  /**
+   * True for a message that only reports that the call waits for an engine. Such messages are skipped until the answer begins.
+   */
   readonly isWaiting?: (message: Message) => boolean;
-  /** An error becomes part of the answer if the media type has a place for errors; otherwise it is thrown. */
+  /**
+   * Converts messages to text. An error becomes a part of the text if the media type can express errors. Otherwise the error is
+   * thrown.
+   */
   frame(messages: AsyncIterable<Message>, request: Message, requestId: string): AsyncIterable<string>;
 }
 
-// The heartbeat is a space, because a line break would be an empty line for clients that read lines.
+// The heartbeat is a space. A line break would be an empty line for clients that read lines.
 const asJson = { mediaType: json, contentType: `${json}; charset=utf-8`, heartbeat: " ", headWaits: true };
 const asLines = { mediaType: jsonLines, contentType: jsonLines, heartbeat: " ", headWaits: false };
 const asEvents = {
@@ -31,7 +36,7 @@ const asEvents = {
   headWaits: false,
 };
 
-/** One framer for each media type, the default first. */
+/** Returns a framer for each media type of the route. The first media type is the default. */
 export function framersOf(route: Pick<Route, "method">): readonly Framer[] {
   const { method } = route;
   switch (kindOfRoute(route)) {
@@ -80,8 +85,9 @@ function answerFramer(method: DescMethod): Framer {
 const waitingEvent = "queued";
 
 /**
- * Sends events named after the field that is set in the message, then `done` with the last answer, or `error` with a problem.
- * @param isAnsweredOnce true if `done` is the only event with the answer
+ * Sends each message as an event. The name of the event is the field that the message sets. The last event is `done` with the
+ * answer, or `error` with a problem document.
+ * @param isAnsweredOnce true if only the event `done` contains an answer
  */
 function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
   const write = createEventWriter(method);
@@ -108,7 +114,10 @@ function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
   };
 }
 
-/** Sends events as JSON lines, such as `{"move": {…}}`. The last line is the answer or `{"problem": {…}}`. */
+/**
+ * Sends each message as a line of JSON, such as `{"move": {…}}`. The last line is the answer, or an error such as `{"problem":
+ * {…}}`.
+ */
 function lineFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
@@ -128,7 +137,11 @@ function lineFramer(method: DescMethod): Framer {
   };
 }
 
-/** Sends the answers to a batch as a JSON array in the order of the items, or each as a line when it is ready. */
+/**
+ * Sends the answers to a batch in one of two forms:
+ * - a JSON array, in the order of the items
+ * - one line per answer, as soon as the answer is ready
+ */
 function batchFramers(method: DescMethod): readonly Framer[] {
   const answersOf = createItemWriter(method);
   return [
@@ -163,7 +176,7 @@ interface ItemAnswer {
   readonly text: string;
 }
 
-/** If an error ends the batch, each unanswered item gets that error as its problem. */
+/** If an error ends the batch, each item without an answer gets this error as its `problem`. */
 function createItemWriter(method: DescMethod) {
   const { output } = method;
   const write = createMessageWriter(output);
@@ -199,7 +212,10 @@ interface StreamEvent {
   readonly isAnswer: boolean;
 }
 
-/** Creates a writer that returns undefined for a message that sets no field known to this version. */
+/**
+ * Creates a writer for the messages of a stream. The writer returns undefined for a message that has no field known to this
+ * version.
+ */
 function createEventWriter(method: DescMethod): (message: Message) => StreamEvent | undefined {
   const { choice, answer } = eventsOf(method);
   const writers = new Map(

@@ -19,7 +19,7 @@ import { exampleOf } from "./read-request.ts";
 import { kindOfRoute, type Route, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 
-/** Admits a call before its body is read, or throws a KibitzError. The method is undefined if the request is not a call. */
+/** Admits a call before its body is read, or rejects with a KibitzError. `method` is undefined if the request is not a call. */
 type Admit = (req: NodeRequest, method: DescMethod | undefined) => Promise<AdmittedCall>;
 
 interface GatewayOptions extends AnswerOptions {
@@ -33,18 +33,17 @@ interface Answering {
   readonly answer: RouteHandler;
 }
 
-/** Serves the methods as plain JSON over HTTP, at the paths that their proto sets. Work on descriptors is done once. */
+/** Serves the methods as plain JSON over HTTP, at the paths that the proto files set. */
 export function createGateway(options: GatewayOptions): RequestHandler {
   const routes = routesFromServices(options.services);
-  /** The routes of each path, by HTTP method. */
-  const places = new Map<string, Map<string, Answering>>();
+  const routesByPath = new Map<string, Map<string, Answering>>();
   for (const route of routes) {
-    const place = places.get(route.path) ?? new Map<string, Answering>();
-    places.set(route.path, place);
+    const routesByVerb = routesByPath.get(route.path) ?? new Map<string, Answering>();
+    routesByPath.set(route.path, routesByVerb);
     const answering = { route, answer: createRouteHandler(route, routes, options) };
-    place.set(route.verb, answering);
+    routesByVerb.set(route.verb, answering);
     if (route.verb === "GET") {
-      place.set("HEAD", answering);
+      routesByVerb.set("HEAD", answering);
     }
   }
 
@@ -53,7 +52,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     let admitted: AdmittedCall | undefined;
     try {
       admitted = await options.admit(req, route.method);
-      // A request closed before anybody reads it emits no event.
+      // A request that closes before its body is read emits no event.
       if (isGone(res)) {
         return true;
       }
@@ -63,7 +62,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         return true;
       }
       const error = errorFromUnknown(thrown);
-      // The log middleware logs errors of calls, but not those of writing an answer.
+      // The log middleware logs the errors of calls, but not an error that occurs while the answer is written.
       if (error.code === "internal" && outcomeOf(req).code !== "internal") {
         const { id: requestId, path } = contextOf(req);
         const err = thrown instanceof KibitzError ? thrown.cause : thrown;
@@ -82,7 +81,6 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     return true;
   }
 
-  /** Rejects a request that is not a call, after authenticating its caller. */
   async function refuse(
     req: NodeRequest,
     res: NodeResponse,
@@ -100,25 +98,25 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   return (req, res) => {
     const { method = "" } = req;
     const { path } = contextOf(req);
-    const place = places.get(path);
-    if (!place) {
+    const routesByVerb = routesByPath.get(path);
+    if (!routesByVerb) {
       const known = path.slice(0, -1);
-      const isKnown = path.endsWith("/") && (places.has(known) || known === mcpPath);
+      const isKnown = path.endsWith("/") && (routesByPath.has(known) || known === mcpPath);
       if (isKnown) {
         const detail = `There is nothing at ${path}. Leave out the slash at the end: ${known}.`;
         void refuse(req, res, new KibitzError("not_found", detail));
       }
       return isKnown;
     }
-    const answering = place.get(method);
+    const answering = routesByVerb.get(method);
     if (answering) {
       return answer(answering, req, res);
     }
-    const allow = [...place.keys(), "OPTIONS"].join(", ");
+    const allow = [...routesByVerb.keys(), "OPTIONS"].join(", ");
     if (method === "OPTIONS") {
       sendEmpty(res, 204, ["Allow", allow], outcomeOf(req));
     } else {
-      const posted = [...place.values()].map(({ route }) => route).find(({ body }) => body);
+      const posted = [...routesByVerb.values()].map(({ route }) => route).find(({ body }) => body);
       const detail = `This path supports ${allow}.${posted && method === "GET" ? hintFor(posted, req) : ""}`;
       void refuse(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
     }
@@ -126,7 +124,10 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   };
 }
 
-/** Hint for a GET to a path that needs POST: a request that works. Most come from the address bar or an EventSource. */
+/**
+ * Returns a hint for a GET request to a path that needs POST. The hint is a command that works. Most of these requests are sent
+ * by the address bar of a browser or by an EventSource.
+ */
 function hintFor(route: Route, { headers }: NodeRequest): string {
   const example = JSON.stringify(exampleOf(route.method.input));
   const command = `curl ${shownBase(headers.host)}${route.path} -H 'Content-Type: application/json' -d '${example}'`;

@@ -13,22 +13,23 @@ import type { JsonCount } from "../../text/json-scan.ts";
 import { echo, isJsonObject, nameOfJson, type Plain } from "../../text/plain-text.ts";
 
 /**
- * Stricter than `JSON.parse`: it rejects repeated keys, more than 1000 keys, 32 levels or 65,536 keys, values and lists together.
- * The time is linear. Throws a KibitzError with all violations, whose cost rises with the length.
- * @param wanted text to send instead, for the error of a body that is not an object
+ * Parses a JSON object in linear time. Rejects repeated keys, more than 1000 keys, and more than 32 nested levels. Also rejects
+ * more than 65,536 keys, values and lists in total.
+ * @param wanted the text to send instead, for the error about a body that is not an object
+ * @throws KibitzError with the violations; a long text costs more of the error quota
  */
 export function readJsonObject(text: string, wanted = "a JSON object"): Plain {
   return parseJsonObject(text, boundJson(text), wanted);
 }
 
-/** Reads a text whose size has been checked. `members` is the number of members of all its objects. */
+/** Parses a text whose size has been checked. `members` is the number of members in all objects of the text. */
 export function parseJsonObject(
   text: string,
   { members }: Pick<JsonCount, "members">,
   wanted: string,
 ): Plain {
   const value = parse(text);
-  // A repeated key makes fewer keys than members.
+  // If the text repeats a key, the parsed value has fewer keys than the text has members.
   if (value === undefined || members !== countKeys(value)) {
     throw errorFromText(violationsOfText(text, wanted), Buffer.byteLength(text));
   }
@@ -39,7 +40,7 @@ export function parseJsonObject(
   return value;
 }
 
-/** Returns a body without a byte order mark. Throws a KibitzError if it is not UTF-8. */
+/** Returns the text of a body without its byte order mark. Throws a KibitzError if the body is not UTF-8. */
 export function textFromBytes(body: Uint8Array): string {
   try {
     return utf8.decode(body);
@@ -52,7 +53,10 @@ function errorFromText(violations: readonly Violation[], bytes: number): KibitzE
   return withCost(errorFromViolations(violations), costOfBytes(bytes));
 }
 
-/** The maximum length of text in which violations are looked for: jsonc-parser takes up to 0.1 µs for each character. */
+/**
+ * Only this many characters of an invalid text are searched for errors. The parser jsonc-parser needs up to 0.1 µs per
+ * character.
+ */
 const explainedMaxLength = 64 * 1024;
 
 const isBroken = new Error("a syntax error");
@@ -67,8 +71,9 @@ function violationsOfText(text: string, wanted: string): readonly Violation[] {
 }
 
 /**
- * Finds the first syntax error and each repeated key before it. Finds nothing if they come late in a long text.
- * @param text at most 32 levels according to `countJson`, because the parser is recursive
+ * Finds the first syntax error and each repeated key before this error. Searches only the first {@link explainedMaxLength}
+ * characters.
+ * @param text a text with at most 32 nested levels, because the parser is recursive
  */
 export function explainJson(text: string): readonly Violation[] {
   const start = text.slice(0, explainedMaxLength);
@@ -85,7 +90,7 @@ export function explainJson(text: string): readonly Violation[] {
       keys?.add(key);
     },
     onError(code, offset, length, line, column) {
-      // If the text was cut off, the parser always finds an error at the end.
+      // If only the beginning of the text is searched, the parser always finds an error at its end.
       if (start === text || offset + length < start.length) {
         const where = `line ${line + 1}, column ${column + 1}`;
         const found = text.slice(offset, offset + length);
@@ -142,7 +147,7 @@ function repeated(path: readonly (string | number)[]): Violation {
   };
 }
 
-/** The decoder of bodies. It can be shared, because it keeps nothing between calls. */
+/** A decoder for all bodies, because a decoder has no state between two calls. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function malformed(message: string): Violation {

@@ -10,7 +10,10 @@ import { pointerStep } from "../../text/json-pointer.ts";
 import { echo } from "../../text/plain-text.ts";
 import { textFromBytes } from "./json-text.ts";
 
-/** Reads a body that claims to be JSON. Throws a KibitzError, or CallerLeft if the client disconnects before its end. */
+/**
+ * Reads a body with a JSON Content-Type. Throws a KibitzError, or CallerLeft if the client disconnects before the end of the
+ * body.
+ */
 export async function readJsonText(
   req: NodeRequest,
   admitted: Pick<AdmittedCall, "check">,
@@ -22,7 +25,7 @@ export async function readJsonText(
     throw notJson(req.headers["content-type"]);
   }
   const bytes = await readBody(req, maxBytes, bodies);
-  // Other requests of the same caller may have been rejected in the meantime.
+  // Check again, because other requests of the same caller may have been rejected since the first check.
   admitted.check();
   return textFromBytes(bytes);
 }
@@ -38,7 +41,7 @@ function notJson(contentType: string | undefined): KibitzError {
   );
 }
 
-/** Rejects a body larger than `maxBytes`, before or after decompression: by Content-Length, or as soon as it exceeds them. */
+/** Reads and decompresses a body. Rejects the body as soon as its size exceeds `maxBytes`, before or after decompression. */
 async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget): Promise<Uint8Array> {
   const outcome = outcomeOf(req);
   const encoding = req.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
@@ -86,11 +89,14 @@ async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget):
   }
 }
 
-/** The decompression functions by content coding. Brotli is not accepted: 39 bytes of it make the decoder allocate 16 MB. */
+/**
+ * The decompression functions by content coding. Brotli is not supported, because 39 bytes of Brotli make the decoder allocate
+ * 16 MB.
+ */
 const inflators = new Map([
   ["gzip", promisify(gunzip)],
   ["x-gzip", promisify(gunzip)],
-  // In HTTP, `deflate` means the zlib format, not a bare deflate stream.
+  // In HTTP, the coding `deflate` means the zlib format and not a raw deflate stream.
   ["deflate", promisify(inflate)],
 ]);
 
@@ -101,7 +107,7 @@ function tooLarge(maxBytes: number): KibitzError {
   );
 }
 
-/** True if a Content-Type means JSON in UTF-8. All parameters except the charset are ignored. */
+/** True if the Content-Type means JSON in UTF-8. Ignores all parameters except `charset`. */
 export function isJson(contentType: string | undefined): boolean {
   if (contentType === "application/json") {
     return true;
@@ -110,7 +116,7 @@ export function isJson(contentType: string | undefined): boolean {
   return type === "application/json" && /^utf-?8$/i.test(parameters.charset ?? "utf-8");
 }
 
-/** Rejects fields in a query: an ignored `?depth=5` would be answered at a depth that the client did not want. */
+/** Rejects query parameters. If the service ignored `?depth=5`, the client would get an answer with a different depth. */
 function refuseQuery(url = ""): void {
   const names = new Set(new URLSearchParams(queryOf(url)).keys());
   const violations = [...names].map(violationOfParameter);
@@ -119,7 +125,7 @@ function refuseQuery(url = ""): void {
   }
 }
 
-/** Returns the violation of a query parameter. Its pointer is the place in the body where the field belongs. */
+/** Returns the violation for a query parameter. The JSON pointer shows where the field belongs in the body. */
 function violationOfParameter(name: string): Violation {
   const pointer = pointerStep(name);
   const message = `This call takes no query parameters, but the URL has \`${echo(name)}\`: put fields in the JSON body instead.`;

@@ -20,12 +20,11 @@ interface ReadRequest extends Pick<Call, "unreadable"> {
 }
 
 export interface RequestReaderOptions extends PlainReaderOptions {
-  /** Starts tasks in time slices, for requests that take long to read. */
   readonly beginWork: BeginWork;
   readonly bodies: BodyBudget;
 }
 
-/** Creates a reader that rejects with a KibitzError, or with CallerLeft if the client disconnects. */
+/** The returned reader rejects with a KibitzError, or with CallerLeft if the client disconnects. */
 export function createRequestReader(
   route: Route,
   options: RequestReaderOptions,
@@ -54,7 +53,7 @@ export function createRequestReader(
   const readBatch = createBatchReader(method, options, wanted);
   return async (req, admitted) => {
     const text = await textOf(req, admitted);
-    // Other requests of the same caller may be rejected meanwhile.
+    // Check regularly, because other requests of the same caller may be rejected while this batch is read.
     const turn = options.beginWork(() => {
       refuseLeft(outcomeOf(req));
       admitted.check();
@@ -63,12 +62,15 @@ export function createRequestReader(
   };
 }
 
-/** The maximum number of keys, values and lists in a batch: 200 requests with 600 moves and 218 `search_moves` have 170,000. */
+/**
+ * The maximum number of keys, values and lists in a batch. The largest batch of normal requests has 170,000: it contains 200
+ * requests, each with 600 moves and 218 `search_moves`.
+ */
 const partsMax = 200_000;
 
 /**
- * Reads a list of requests. Throws a KibitzError if the batch as a whole is invalid. An invalid item gets its own error, with
- * pointers from the item, and an empty request in its place.
+ * Reads a list of requests. Throws a KibitzError if the batch itself is invalid. An invalid item is replaced by an empty
+ * request and added to `unreadable`, so that only this item gets an error.
  */
 function createBatchReader(
   method: DescMethod,
@@ -84,7 +86,7 @@ function createBatchReader(
     const given = sent[list.name];
     return Array.isArray(given) ? given : [];
   };
-  /** Reads a batch of empty items to find the violations of the batch itself. */
+  /** Finds the violations of the batch itself. For this purpose, each item is replaced by an empty item. */
   const readWhole = createPlainReader(method, options, (json) => {
     const sent = json as Plain;
     const items = itemsOf(sent);
@@ -98,7 +100,7 @@ function createBatchReader(
     const count = boundJson(text, method, partsMax);
     await turn();
     const sent = parseJsonObject(text, count, wanted);
-    // A longer batch gets no suggestion, because its error describes the excess.
+    // For a long batch, the error contains no suggested request.
     const message = await readWhole(sent, account, text.length <= requestMaxBytes);
     const messages: Message[] = [];
     const unreadable = new Map<number, string>();
@@ -116,12 +118,15 @@ function createBatchReader(
     return { message, unreadable };
   }
 
-  /** Resolves when the last batch has been read: one at a time, because a parsed batch takes up to 22 times its text's memory. */
+  /**
+   * Resolves when the last batch has been read. Batches are read one after the other, because a parsed batch needs up to 22
+   * times as much memory as its text.
+   */
   let lastReading: Promise<unknown> = Promise.resolve();
 
   return (text, account, turn) => {
     const reading = lastReading.then(() => read(text, account, turn));
-    // Keeps no result, which would stay in memory until the next batch.
+    // Discard the result, which would otherwise stay in memory until the next batch.
     lastReading = reading.then(
       () => {},
       () => {},
@@ -132,7 +137,9 @@ function createBatchReader(
 
 const positions: Readonly<Record<string, string>> = { fen: "startpos", pgn: "1. e4 e5" };
 
-/** Returns a short request that would be answered. It sets the first field that takes a position, a game or other requests. */
+/**
+ * Returns a short example of a valid request. The example sets the first field for a position, a game or a list of requests.
+ */
 export function exampleOf({ fields }: DescMessage): Plain {
   for (const { name, message, fieldKind } of fields) {
     const position = positions[name];
@@ -147,13 +154,13 @@ export function exampleOf({ fields }: DescMessage): Plain {
 }
 
 /**
- * Converts a query to plain JSON: numbers and booleans by the field's type. Other text and repeated parameters (arrays) are left
- * to the message reader, which rejects them as in JSON.
+ * Converts a query to plain JSON. A value becomes a number or boolean if its field has this type. Repeated parameters become an
+ * array. The message reader rejects invalid values later, as in a JSON body.
  */
 export function createQueryReader(desc: DescMessage): (query: string) => Plain {
   const fields = new Map(desc.fields.map((field) => [field.name, field]));
   return (query) => {
-    // In an object without a prototype, `__proto__` is a normal name.
+    // In an object without a prototype, `__proto__` is a name like any other.
     const values: Record<string, unknown> = Object.create(null);
     for (const [name, text] of query === "" ? [] : new URLSearchParams(query)) {
       const field = fields.get(name);
@@ -171,7 +178,7 @@ export function createQueryReader(desc: DescMessage): (query: string) => Plain {
   };
 }
 
-/** A pattern for an integer as people write it: no sign except minus, no leading zero, no fraction or exponent. */
+/** Matches an integer without plus sign, leading zero, fraction or exponent. */
 const integer = /^(?:0|-?[1-9]\d*)$/;
 
 function valueFromText(text: string, type: ScalarType | undefined): unknown {

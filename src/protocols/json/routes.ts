@@ -5,10 +5,10 @@ import { answer, answer_at_end, batch } from "../../../gen/kibitz/json/v1/option
 
 export interface Route {
   readonly verb: "GET" | "POST" | "PUT" | "PATCH" | "DELETE";
-  /** Requests must match the whole path exactly. */
+  /** A request must have exactly this path. */
   readonly path: string;
   readonly method: DescMethod;
-  /** True if the request is the JSON body; false if it is the query. */
+  /** True if the JSON body contains the request. False if the query contains the request. */
   readonly body: boolean;
 }
 
@@ -31,10 +31,19 @@ function routeFromRule(method: DescMethod, { pattern, body }: HttpRule): Route {
 
 const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "PATCH" } as const;
 
-/** The form of an answer: one object, server-sent events, one answer for each item of a list, or the last message of a stream. */
+/**
+ * The form of an answer:
+ * - `unary`: one object
+ * - `stream`: server-sent events
+ * - `batch`: an answer for each item of a list
+ * - `answer_at_end`: the last message of a stream
+ */
 type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
 
-/** Returns the form of a route's answer. A stream is sent as events unless its proto option sets another form. */
+/**
+ * Returns the form of a route's answer. The default for a stream is `stream`. An option in the proto file can select another
+ * form.
+ */
 export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   if (method.methodKind === "unary") {
     return "unary";
@@ -45,20 +54,25 @@ export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   return getOption(method, answer_at_end) ? "answer_at_end" : "stream";
 }
 
-/** Returns the route that streams the same answer, if there is one, at the same path with `/stream` at its end. */
+/**
+ * Returns the route that streams the same answer. The path of this route has `/stream` at its end. Returns undefined if there
+ * is no such route.
+ */
 export function streamOfRoute({ verb, path }: Route, routes: readonly Route[]): Route | undefined {
   return routes.find(
     (stream) => kindOfRoute(stream) === "stream" && stream.verb === verb && stream.path === `${path}/stream`,
   );
 }
 
-/** The types of messages that a stream can send, and the type that is the answer. */
 interface StreamEvents {
   readonly choice: DescOneof;
   readonly answer: DescOneof["fields"][number];
 }
 
-/** The output of a stream must be one choice of messages, one of which is marked as the answer. */
+/**
+ * Throws an error if the output of a stream is not a `oneof` of messages, or if no field of the `oneof` has the option
+ * `answer`.
+ */
 export function eventsOf({ output }: DescMethod): StreamEvents {
   const [choice] = output.oneofs;
   const marked = choice?.fields.find((field) => getOption(field, answer));

@@ -6,26 +6,27 @@ import { isGone, type NodeResponse, writePart } from "../../http/message.ts";
 import type { RequestOutcome } from "../../request/context.ts";
 
 export interface AnswerForm {
-  /** The value of the Content-Type header. */
   readonly contentType: string;
-  /** Text that is sent between two parts if nothing else was sent for a while. Readers skip this text. */
+  /** Text that is sent if no other text was sent for some time. Clients ignore this text. */
   readonly heartbeat: string;
   /**
-   * True if status and headers wait for the complete answer, or the first heartbeat: until then, an error has its own status, and
-   * the RateLimit fields are exact.
+   * True if the status and headers are sent with the complete answer or the first heartbeat. Until then, an error can still
+   * have its own status, and the RateLimit headers are exact.
    */
   readonly headWaits: boolean;
 }
 
 interface AnswerTimes {
   readonly heartbeatMs: number;
-  /** Start of the first period without a byte, as `performance.now()`. */
+  /** The beginning of the first period without a byte, as a value of `performance.now()`. */
   readonly startedAt: number;
 }
 
 /**
- * Sends an answer with heartbeats. Stops if the client disconnects. Throws the error of `parts`: if the status has been sent, the
- * response must be aborted, so that no client takes the error in its body for the answer.
+ * Sends an answer with heartbeats. Stops if the client disconnects.
+ *
+ * Throws the error of `parts`. If the status has already been sent, the caller must abort the response. Otherwise the client
+ * could mistake the error in the body for the answer.
  */
 export async function sendAnswer(
   response: NodeResponse,
@@ -34,19 +35,19 @@ export async function sendAnswer(
   { request, outcome }: Pick<Call, "request" | "outcome">,
   { heartbeatMs, startedAt }: AnswerTimes,
 ): Promise<void> {
-  // Both kinds of responses have the same methods, but their overloads disagree.
+  // HTTP/1.1 and HTTP/2 responses have the same methods, but TypeScript cannot combine their overloads.
   const res = response as ServerResponse;
-  /** The text that waits until the status and headers are sent; undefined after that. */
-  let held: string | undefined = "";
-  /** Resolves when all text that was written until now has been sent. Resolves with false if the client has disconnected. */
+  /** Text that waits until the status and headers are sent. Undefined afterwards. */
+  let pendingText: string | undefined = "";
+  /** Resolves when all text that was written so far has been sent. Resolves with false if the client has disconnected. */
   let sent = Promise.resolve(true);
   let timer: NodeJS.Timeout | undefined;
 
   const beatIn = (ms: number) => {
     clearTimeout(timer);
-    timer = setTimeout(() => void (held === undefined ? send(form.heartbeat) : begin()), ms);
+    timer = setTimeout(() => void (pendingText === undefined ? send(form.heartbeat) : begin()), ms);
   };
-  /** Sends texts one after the other, because a heartbeat within a part would break it. */
+  /** Sends texts one after the other, because a heartbeat must not be sent in the middle of a part. */
   const send = async (text: string) => {
     clearTimeout(timer);
     const own = sent.then((isRead) => isRead && writePart(res, text));
@@ -58,30 +59,30 @@ export async function sendAnswer(
     return isRead;
   };
   const sendHeadOf = (headers: readonly string[]) => {
-    held = undefined;
+    pendingText = undefined;
     const kept = outcome.answerHeaders.has("cache-control") ? [] : ["Cache-Control", "no-store"];
     sendHead(res, 200, ["Content-Type", form.contentType, ...headers, ...kept], outcome);
   };
   const begin = () => {
-    const first = held || form.heartbeat;
-    // Without this header, nginx keeps the parts until its buffer is full.
+    const first = pendingText || form.heartbeat;
+    // Without this header, nginx would send nothing until its buffer is full.
     sendHeadOf(["X-Accel-Buffering", "no"]);
     return send(first);
   };
 
   const take = async (part: string) => {
-    if (held === undefined) {
+    if (pendingText === undefined) {
       return send(part);
     }
-    held += part;
+    pendingText += part;
     return form.headWaits ? !isGone(res) : begin();
   };
   const end = () => {
-    if (held === undefined) {
+    if (pendingText === undefined) {
       res.end();
     } else {
       clearTimeout(timer);
-      const body = Buffer.from(held);
+      const body = Buffer.from(pendingText);
       sendHeadOf(["Content-Length", String(body.length)]);
       res.end(body);
     }
@@ -98,7 +99,7 @@ export async function sendAnswer(
       end();
     }
   } catch (thrown) {
-    if (held === undefined && !isGone(res)) {
+    if (pendingText === undefined && !isGone(res)) {
       const problem = JSON.stringify(problemFromError(errorFromUnknown(thrown), request.id));
       await new Promise((resolve) => res.write(`${problem}\n`, resolve));
     }

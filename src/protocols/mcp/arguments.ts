@@ -9,8 +9,9 @@ import { movesMax, type ObjectSchema } from "./schema.ts";
 import { jsonIn } from "./tidy-message.ts";
 
 /**
- * Drops absent arguments: null, and optional ones that are an empty text or list. Parses a list, integer or boolean that was sent
- * as JSON in a string. The service validates the values. Throws a KibitzError.
+ * Reads the arguments of a tool. Removes arguments that are null, and optional arguments that are an empty text or list. Parses
+ * a list, integer or boolean that was sent as a string with JSON. Throws a KibitzError for an unknown argument. The values are
+ * validated later.
  */
 export function readArguments(sent: Plain, { properties, required }: ObjectSchema): Plain {
   const names = Object.keys(properties);
@@ -28,7 +29,10 @@ export function readArguments(sent: Plain, { properties, required }: ObjectSchem
   );
 }
 
-/** Returns the value that a string contains as JSON, if it has the type of the argument in its schema or is null. */
+/**
+ * Parses a string that contains JSON, if the result is null or has the type in the schema. Otherwise returns the value
+ * unchanged.
+ */
 function meantValue(value: unknown, type: unknown): unknown {
   const read = type === "string" ? undefined : jsonIn(value);
   return read === null || (read !== undefined && hasType(read, type)) ? read : value;
@@ -41,14 +45,20 @@ function hasType(value: unknown, type: unknown): boolean {
   return type === "integer" ? Number.isInteger(value) : typeof value === type;
 }
 
-/** True for an empty text or list. `{"fen": []}` hardly means the start position, so a list for a text is not empty. */
+/**
+ * True for an empty text or list. False for an empty list if the schema requires a text, because `{"fen": []}` hardly means the
+ * start position.
+ */
 function isEmpty(value: unknown, type: unknown): boolean {
   return typeof value === "string"
     ? value.trim() === ""
     : Array.isArray(value) && value.length === 0 && type !== "string";
 }
 
-/** Corrects misspelt moves, and a FEN pasted with other text, if their meaning is certain. `notes` describe the changes. */
+/**
+ * Corrects misspelt moves, and a FEN with other text around it. A move or FEN is corrected only if its meaning is certain.
+ * `notes` describe the changes.
+ */
 export async function correctArguments(
   sent: Plain,
   caller: Caller,
@@ -88,25 +98,24 @@ export async function correctArguments(
   };
 }
 
-/** A longer list of candidates is refused later. */
+/** Longer lists of candidates are not corrected here, because they are rejected later. */
 const candidatesMax = 10;
-/** The number of corrected moves that a note names. */
 const changesShown = 10;
 
 function isShortList(value: unknown, max: number): value is readonly string[] {
   return Array.isArray(value) && value.length <= max && value.every((text) => typeof text === "string");
 }
 
-/** Returns the corrected moves if each has only one meaning. Otherwise returns the moves as they were written. */
+/** Returns the corrected moves if each move has only one meaning. Otherwise returns the moves as they are. */
 async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string[]> {
   if (from.moves.every(isPlainMove)) {
     return from.moves;
   }
   try {
-    await caller.look(from);
+    await caller.playUncounted(from);
     return from.moves;
   } catch (thrown) {
-    // The call itself meets every other error again.
+    // Ignore other errors here. They occur again in the call of the service.
     const meant = errorFromUnknown(thrown).violations[0]?.instead?.moves;
     return Array.isArray(meant) && meant.length === from.moves.length ? meant.map(String) : from.moves;
   }
@@ -118,7 +127,7 @@ function unknownArgument(name: string, names: readonly string[]): Violation {
   return { pointer: pointerStep(name), code: "unknown_field", message };
 }
 
-/** Returns the game of `pgn` and `ply`, or undefined if there is no `pgn`. Throws a KibitzError. */
+/** Returns the moves of the arguments `pgn` and `ply`, or undefined if there is no `pgn`. Throws a KibitzError. */
 export async function readGameArguments(
   { pgn, ply, fen, moves }: Plain,
   caller: Caller,
@@ -133,7 +142,7 @@ export async function readGameArguments(
   if (pgn === undefined) {
     return undefined;
   }
-  // A game in PGN must satisfy the rules of a review.
+  // For a PGN, the rules are the same as for a review.
   await caller.check(GameService.method.reviewGame, { pgn });
   if (fen !== undefined || moves !== undefined) {
     const message = "Send `pgn`, or `fen` and `moves`, and not both.";
@@ -147,7 +156,7 @@ export async function readGameArguments(
     if (violation?.code !== "invalid_pgn" || typeof english !== "string") {
       throw thrown;
     }
-    // There is a suggestion only if the pieces have the letters of exactly one other language.
+    // The error has a suggestion only if the piece letters belong to exactly one other language.
     const { warnings = [], ...game } = await caller.readGame(english, ply);
     return { ...game, warnings: ["The pieces of `pgn` have letters of another language.", ...warnings] };
   }

@@ -22,13 +22,16 @@ import { playMoves } from "./tools/play-moves.ts";
 interface CallToolOptions {
   readonly caller: Caller;
   readonly report?: Report | undefined;
-  /** Aborted when nobody waits for the result any more. The call then rejects with the abort reason. */
+  /** Aborted when the client no longer waits for the result. The call then rejects with the abort reason. */
   readonly signal: AbortSignal;
-  /** Logs and counts an error, before the client reads it. */
+  /** Logs an error and counts it in the error quota. Must finish before the client gets the error. */
   readonly refused: (error: KibitzError) => Promise<void>;
 }
 
-/** An error that the client can fix is a result: clients often show models only the fact that a protocol error occurred. */
+/**
+ * Calls a tool. An error that the client can fix becomes a result, because clients often hide the text of a protocol error from
+ * the model.
+ */
 export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions): Promise<CallToolResult> {
   let args = sent;
   try {
@@ -49,7 +52,10 @@ export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions
   }
 }
 
-/** Explains an error: gives the model the problem, the position, the nearest legal moves, and a call that would be answered. */
+/**
+ * Explains an error to the model. The text contains the problem, the position, the nearest legal moves, and a call that would
+ * succeed.
+ */
 async function explain(
   error: KibitzError,
   tool: Tool,
@@ -60,7 +66,7 @@ async function explain(
   const before = illegal && (await positionBefore(illegal, options));
   const { code, nextAction, retryAfterMs, upgrade, suggestedRequest } = error;
   const fixed = suggestedRequest && tool.argumentsOf ? tool.argumentsOf(suggestedRequest) : suggestedRequest;
-  // If the call cannot be fixed, suggest play_moves, which shows the legal moves.
+  // If there is no corrected call, suggest a call of play_moves, which shows the legal moves.
   const shown = before && { name: playMoves.name, arguments: { ...illegal?.from } };
   const suggested = fixed ? { name: tool.name, arguments: fixed } : shown;
   const text = textOf([
@@ -82,17 +88,17 @@ async function explain(
   };
 }
 
-/** Returns the position before an illegal move, or undefined if the moves before it cannot be played. */
+/** Returns the position before an illegal move. Returns undefined if the moves before this position cannot be played. */
 async function positionBefore(
   { from }: IllegalMove,
   { caller, signal, refused }: CallToolOptions,
 ): Promise<PlayedPosition | undefined> {
   try {
-    return await caller.look(from);
+    return await caller.playUncounted(from);
   } catch (thrown) {
     signal.throwIfAborted();
     const failure = errorFromUnknown(thrown);
-    // Moves that are rejected too are not a failure.
+    // Report only failures of the server. The earlier moves may also be illegal, which is not a failure.
     if (failure.code === "internal" && failure.cause !== undefined) {
       await refused(failure);
     }
@@ -100,21 +106,19 @@ async function positionBefore(
   }
 }
 
-/** The maximum number of violations that the text of an error lists. */
 const violationsMax = 6;
 
 function messageOf({ message, violations }: KibitzError): string {
   const listed = violations.slice(0, violationsMax).map((violation) => `- ${violation.message}`);
   const rest = violations.length - listed.length;
   const lines = ["several things are wrong.", ...listed, ...(rest > 0 ? [`- and ${rest} more`] : [])];
-  // The service's name for the candidates of compare_moves.
+  // The service has the name `search_moves` for the argument `candidates` of compare_moves.
   return (violations.length > 1 ? lines.join("\n") : message).replaceAll("search_moves", "candidates");
 }
 
-/** An illegal move, with the position before it. */
 interface IllegalMove {
   readonly written: string;
-  /** The number of half-moves of the game before the move. */
+  /** The number of plies in the game before the illegal move. */
   readonly plies: number;
   readonly from: PlayedMoves;
 }
@@ -127,7 +131,7 @@ function findIllegalMove({ violations }: KibitzError, args: Plain): IllegalMove 
   const { pointer, place } = violation;
   const [name, index] = keysOfPointer(pointer);
   if (name === "pgn") {
-    // Playing a long game again would take longer than finding its error.
+    // Do not play the moves of a PGN again, because a long game takes time. The error already contains the FEN.
     return place?.fen === undefined
       ? undefined
       : { written: place.token, plies: (place.ply ?? 1) - 1, from: { fen: place.fen, moves: [] } };

@@ -8,14 +8,14 @@ export interface Answerers {
 }
 
 interface CallerOptions extends Answerers {
-  /** The part that all calls of the tool have in common. */
+  /** The properties that are the same for all calls of the tool. */
   readonly context: Omit<Call, "method">;
-  /** Called before each time slice of a long task; throws to end the task. */
+  /** Called before each time slice of a long task. Throws an error to end the task. */
   readonly check?: () => void;
   readonly hasPlayed?: () => void;
 }
 
-/** The service for one call of a tool, in plain JSON as in `/v1`. All methods reject with KibitzErrors. */
+/** The methods of the service that a tool can call, in plain JSON as in `/v1`. All methods reject with a KibitzError. */
 export type Caller = ReturnType<typeof createCaller>;
 
 export function createCaller({ plain, rulebook, context, check, hasPlayed }: CallerOptions) {
@@ -25,17 +25,20 @@ export function createCaller({ plain, rulebook, context, check, hasPlayed }: Cal
   };
   return {
     ...plain(context),
-    /** Plays moves by the rules of chess. This counts as a request. */
+    /** Plays moves by the rules of chess. A call of this method is counted as a request. */
     async play(from: PlayedMoves) {
       const position = await rulebook.play(from, goOn, context);
       hasPlayed?.();
       return position;
     },
-    /** Plays moves like {@link play}, as a part of a call that is itself counted or rejected. */
-    look: (from: PlayedMoves) => rulebook.play(from, goOn),
-    /** Returns the first `ply` moves of a game, or all, for a call counted later. Rejects if the caller's window is used up. */
+    /** Plays moves without counting a request, for a tool whose request is counted elsewhere. */
+    playUncounted: (from: PlayedMoves) => rulebook.play(from, goOn),
+    /**
+     * Returns the first `ply` moves of a game, or all moves. Does not count a request. Rejects if the caller has used up the
+     * window of its plan.
+     */
     readGame: (pgn: string, ply: number | undefined) => rulebook.readGame(pgn, ply, goOn, context),
-    /** Returns all moves of a game in PGN, as a part of a call that is itself counted or rejected. */
-    lookThrough: (pgn: string) => rulebook.readGame(pgn, undefined, goOn),
+    /** Returns all moves of a game in PGN without counting a request. */
+    readGameUncounted: (pgn: string) => rulebook.readGame(pgn, undefined, goOn),
   };
 }

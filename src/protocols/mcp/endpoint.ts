@@ -24,24 +24,26 @@ import { tidyMessage } from "./tidy-message.ts";
 
 export interface McpEndpointOptions extends SendersOptions, Answerers {
   readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
-  /** Returns the scheme with which the client reads pages of this server. */
   readonly schemeOf: (req: NodeRequest) => Scheme;
-  /** Reads one JSON object. Throws a KibitzError, or CallerLeft if the client disconnects before its end. */
+  /**
+   * Reads a JSON object from the body. Throws a KibitzError, or CallerLeft if the client disconnects before the end of the
+   * body.
+   */
   readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain>;
   readonly version: string;
   readonly writeLine: CallLine;
   readonly log: Pick<Log, "error">;
 }
 
-/** Interval at which the idle timeout of a waiting client's connection is restarted, in milliseconds. */
+/** While a client waits, the idle timeout of its connection is restarted at this interval, in milliseconds. */
 const keepOpenMs = 60_000;
 
 const allow = "POST, OPTIONS";
 
-/** Error codes of bodies that are not messages. JSON-RPC has its own errors for them. */
+/** Error codes for a body that is not a message. For these errors, JSON-RPC has codes of its own. */
 const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out_of_range"];
 
-/** Serves the Model Context Protocol at `POST /mcp`, without sessions. The SDK is loaded with the first message. */
+/** Serves the Model Context Protocol at `POST /mcp`, without sessions. The SDK is loaded when the first message arrives. */
 export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
   const { admit, schemeOf, readBody, version } = options;
   const checkSender = createSenderCheck(options);
@@ -57,7 +59,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         return;
       }
       admitted = await admit(req, "message");
-      // A request closed before its body is read emits no event.
+      // A request that closes before its body is read emits no event.
       if (isGone(res)) {
         return;
       }
@@ -70,7 +72,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         return;
       }
       if (sent.method === "tools/call" && sent.id !== undefined) {
-        // Each call of a tool counts. A message without an id is a notification, which calls no tool.
+        // Count each call of a tool. A message without an id is a notification, which does not call a tool.
         admitted.countAsAnalysis();
       }
       await answerMessage(req, res, sent, admitted);
@@ -80,7 +82,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       }
       const error = errorFromUnknown(thrown);
       if (error.code === "internal") {
-        // The listener logs and answers this error.
+        // The listener logs this error and sends the answer.
         throw thrown;
       }
       if (admitted && !outcome.hasLine) {
@@ -110,7 +112,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       const { exchange } = await import("./exchange.ts");
       const peer = peerOf(req, admitted, leaving.signal, options);
       const response = await exchange(req, sent, peer, version);
-      // A call whose client has disconnected has an error status, but made no mistake.
+      // If the client has disconnected, the status is an error too, but this error must not be counted.
       if (response.status >= 400 && !isGone(res)) {
         await peer.refused(noMessage(response.status));
       }
@@ -166,18 +168,18 @@ function peerOf(
       });
     },
     async refused(error: KibitzError) {
-      // The middleware of a failed call has already logged the error.
+      // If a call has failed, its middleware has already logged the error.
       if (error.code === "internal" && outcome.code !== "internal") {
         log.error({ err: error.cause, requestId: request.id }, "a tool failed");
       }
-      // The middleware has counted errors of calls. Any other error of a message counts once.
+      // The middleware has already counted errors of calls. Count other errors of a message only once.
       if (!outcome.hasLine && counting === undefined) {
         outcome.code ??= error.code;
         counting = admitted.refused(error);
       }
       await counting;
     },
-    /** Resolves when every error that was reported so far is counted, and the RateLimit headers include it. */
+    /** Resolves when all reported errors are counted and the RateLimit headers contain the new values. */
     async counted() {
       await counting;
     },
@@ -195,13 +197,16 @@ async function sendResponse(
   }
   res.statusCode = status;
   for (const [name, value] of headers) {
-    // HTTP/2 has no Connection header, and Node sets it over HTTP/1.1.
+    // HTTP/2 has no Connection header. Over HTTP/1.1, Node sets this header.
     if (name !== "connection") {
       res.setHeader(name, value);
     }
   }
   res.setHeader("Cache-Control", "no-store");
-  /** Waits for the first part: the SDK returns a stream at once, and its call sets the RateLimit headers later. */
+  /**
+   * Sets the RateLimit headers when the first part is ready. These headers are not known earlier, because the SDK returns a
+   * stream before the call of the tool has begun.
+   */
   const completeHeaders = () => {
     for (const [name, value] of res.headersSent ? [] : answerHeaders) {
       res.setHeader(name, value);

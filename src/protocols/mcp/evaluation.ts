@@ -23,7 +23,7 @@ export interface PlainEvaluation {
   readonly summary: string;
 }
 
-/** A line of an evaluation. Lines are in the order of their ranks: the best line for the side to move comes first. */
+/** A line of an evaluation. The line with rank 1 is the best line for the side to move. */
 export interface PlainLine {
   readonly rank: number;
   readonly score: PlainScore;
@@ -41,11 +41,14 @@ interface EvaluateEvent extends QueuedEvent {
 
 export async function evaluate(request: Plain, caller: Caller, report?: Report): Promise<PlainEvaluation> {
   if (report === undefined) {
-    // Plain JSON has every field of the message.
+    // The cast is safe, because plain JSON has every field of the message.
     return (await caller.once(AnalysisService.method.evaluate, request)) as PlainEvaluation;
   }
   let last: PlainEvaluation | undefined;
-  /** The last reported progress. It must rise, but a depth comes twice if the search ends during the next depth. */
+  /**
+   * The last reported progress. Progress must rise, but a search can return the same depth twice if it ends during the next
+   * depth.
+   */
   let reported = -1;
   for await (const event of follow<EvaluateEvent>(
     AnalysisService.method.streamEvaluate,
@@ -78,7 +81,7 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
   return last;
 }
 
-/** Yields the messages of a stream. Reports the first message that says that the call waits for an engine. */
+/** Yields the messages of a stream. Reports once to the client if the call waits for an engine. */
 export async function* follow<Event extends QueuedEvent>(
   method: DescMethod,
   request: Plain,

@@ -5,14 +5,14 @@ import { echo, type Plain } from "../../text/plain-text.ts";
 import { refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 
-/** The headers that the SDK needs. It gets no other, so that it never sees an API key. */
+/** Only these headers are passed to the SDK, so that the SDK never gets an API key. */
 const passed = ["mcp-protocol-version", "mcp-method", "mcp-name"];
 
 const json = "application/json";
 const events = "text/event-stream";
 
 /**
- * Lets a new server of the SDK answer one message, in the message's version of the protocol. Rejects if the SDK fails.
+ * Passes one message to a new server of the SDK and returns the answer. Rejects if the SDK fails.
  * @throws KibitzError `not_acceptable`
  */
 export async function exchange(
@@ -22,13 +22,17 @@ export async function exchange(
   version: string,
 ): Promise<Response> {
   const form = formOf(headers.accept, message);
-  const asked = headers["mcp-protocol-version"];
-  // The SDK checks this header for all messages except the first one.
-  if (message.method === "initialize" && asked !== undefined && !versions.includes(String(asked))) {
-    const text = `Unsupported protocol version: ${echo(String(asked))} (supported versions: ${versions.join(", ")})`;
+  const requestedVersion = headers["mcp-protocol-version"];
+  // The SDK checks this header for all messages except `initialize`, the first message of a client.
+  if (
+    message.method === "initialize" &&
+    requestedVersion !== undefined &&
+    !versions.includes(String(requestedVersion))
+  ) {
+    const text = `Unsupported protocol version: ${echo(String(requestedVersion))} (supported versions: ${versions.join(", ")})`;
     return Response.json(refusedAnswer(unsupportedVersion, text), { status: 400 });
   }
-  /** The last error that the SDK has reported. It also reports errors of the message, and the last one belongs to its answer. */
+  /** The last error that the SDK has reported. The SDK may report several errors, and the last error belongs to the answer. */
   let error: Error | undefined;
   const handler = createMcpHandler(() => createServer(peer, version), {
     onerror(reported) {
@@ -36,7 +40,8 @@ export async function exchange(
     },
     ...(form === "events" && { responseMode: "sse" }),
   });
-  // The body's type is validated, and the SDK rejects a client that does not name both types of answers.
+  // These headers are always valid. The Content-Type has already been checked. The Accept header must name both types, because
+  // otherwise the SDK would reject the message.
   const shown = new Headers({ Accept: `${json}, ${events}`, "Content-Type": json });
   for (const name of passed.filter((name) => name in headers)) {
     shown.set(name, String(headers[name]));
@@ -46,19 +51,22 @@ export async function exchange(
   if (response.status >= 500) {
     throw error ?? new Error(`the SDK has answered with the status ${response.status}`);
   }
-  // A subscription is a stream of events that lasts until its client disconnects.
+  // Do not convert a subscription, which is a stream of events without an end.
   return form === "json" && message.method !== "subscriptions/listen" ? asJson(response) : response;
 }
 
-/** The supported protocol versions: those that begin with `initialize`, and those that do not. */
+/**
+ * The supported protocol versions. Clients of the first versions begin with `initialize`, and clients of `2026-07-28` do not.
+ */
 const versions: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, "2026-07-28"];
 
-/** The SDK's error code for an unknown version of the older protocol. */
+/** The error code of the SDK for an unknown protocol version, for clients that begin with `initialize`. */
 const unsupportedVersion = -32_000;
 
 /**
- * Returns the form of the answer. A client that accepts both types gets events only if it names them or asks for progress: most
- * of those that accept everything read only JSON. Throws a KibitzError if the client accepts neither type.
+ * Returns the form of the answer. A client that accepts JSON and events gets events only if its Accept header names events, or
+ * if it asks for progress. Most other clients that accept events can read only JSON.
+ * @throws KibitzError if the client accepts neither JSON nor events
  */
 function formOf(accept: string | undefined, { params }: Plain): "json" | "events" | "either" {
   const takesJson = preferredType(accept, [json]) !== undefined;
@@ -75,12 +83,12 @@ function formOf(accept: string | undefined, { params }: Plain): "json" | "events
   return takesEvents && reads ? "either" : "json";
 }
 
-/** Returns the answer in a stream of events as JSON. The answer is the last message of the stream. */
+/** Converts a response with events to a response with JSON. The answer is the last event. */
 async function asJson(response: Response): Promise<Response> {
   if (response.headers.get("content-type") !== events) {
     return response;
   }
   const answer = (await response.text()).split("\n").findLast((line) => line.startsWith("data: "));
-  // A stream without an answer belongs to a client that has disconnected.
+  // If there is no answer, the client has disconnected.
   return new Response(answer?.slice("data: ".length) ?? null, { headers: { "Content-Type": json } });
 }

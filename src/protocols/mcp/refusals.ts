@@ -1,26 +1,28 @@
 import { KibitzError } from "../../errors/errors.ts";
 import type { Plain } from "../../text/plain-text.ts";
 
-/** Error codes of JSON-RPC. */
 export const notJson = -32700;
 export const invalidRequest = -32600;
 const invalidParams = -32602;
 
-/** Returns the error for the log and the error quota if the SDK has rejected a message with an HTTP status. */
+/** Returns the error to log and to count if the SDK has rejected a message with this HTTP status. */
 export function noMessage(status: number): KibitzError {
   const code = status === 404 ? "not_found" : status === 406 ? "not_acceptable" : "malformed_http";
   return new KibitzError(code, "The message is none that the protocol knows.");
 }
 
-/** Answers a rejected message. JSON-RPC requires the id null if no id was read. */
+/** Returns the answer to a rejected message. JSON-RPC requires the id null if the id of the message could not be read. */
 export function refusedAnswer(code: number, message: string, id: string | number | null = null) {
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
-/** The maximum length of an id or progress token: answers repeat the id once, and the token with each progress report. */
+/**
+ * The maximum length of an id or a progress token in characters. An answer repeats the id, and each progress report repeats the
+ * token.
+ */
 const echoedMaxCharacters = 256;
 
-/** Returns the answer to a message whose id or progress token is too long. Returns undefined for any other message. */
+/** Returns the answer to a message whose id or progress token is too long. Returns undefined for other messages. */
 export function refusalOfLongId({ id, params }: Plain) {
   const { progressToken } = Object(Object(params)._meta) as Plain;
   const most = `must have at most ${echoedMaxCharacters} characters, not`;
@@ -34,7 +36,7 @@ export function refusalOfLongId({ id, params }: Plain) {
   return undefined;
 }
 
-/** Returns the id to repeat in the answer that rejects a message, or null if it has none that may be repeated. */
+/** Returns the id of a message, for the answer that rejects the message. Returns null if the id is missing or too long. */
 export function idOf(message: unknown): string | number | null {
   const { id } = Object(message) as Plain;
   return typeof id === "number" || (typeof id === "string" && !isTooLong(id)) ? id : null;

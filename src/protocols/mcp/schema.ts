@@ -7,7 +7,7 @@ type Schema = JsonObject;
 
 export type ObjectSchema = ReturnType<typeof objectSchema>;
 
-/** Creates a schema that allows no other properties. By default, all are required. */
+/** Creates a schema of an object that has no other properties. By default, all properties are required. */
 export function objectSchema(properties: Record<string, Schema>, required = Object.keys(properties)) {
   return { type: "object" as const, properties, required, additionalProperties: false };
 }
@@ -20,7 +20,6 @@ export function listOf(items: Schema): Schema {
   return { type: "array", items };
 }
 
-/** Creates the schema of an answer. Every answer has its position, and warnings. */
 export function answerSchema(properties: Record<string, Schema>): ObjectSchema {
   return objectSchema({
     fen: { ...result.text, description: "Six fields, as it can be sent back." },
@@ -31,7 +30,7 @@ export function answerSchema(properties: Record<string, Schema>): ObjectSchema {
   });
 }
 
-/** Copies a value with only the properties that its schema names. A missing property becomes null. */
+/** Copies only the properties that the schema names. A missing property becomes null. */
 export function shaped(value: unknown, schema: Schema): unknown {
   const { properties, items } = schema as {
     readonly properties?: Record<string, Schema>;

@@ -3,17 +3,18 @@ import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
 export interface SendersOptions {
-  /** Origins of web pages that may send requests. `*` allows none. */
+  /** The origins of web pages that may send requests. The origin `*` has no effect here. */
   readonly origins: readonly string[];
-  /** Allowed host names, in lower case. If undefined, all hosts are allowed. */
+  /** The allowed host names in lower case. Undefined allows all hosts. */
   readonly hosts: readonly string[] | undefined;
 }
 
 /**
- * Rejects requests of web pages that the operator has not allowed, as the MCP specification requires: a page could otherwise
- * reach a server of its visitor's network, even through a host name that resolves to it (DNS rebinding). `scheme` is an argument
- * because a proxy before this server may speak HTTPS.
- * @throws KibitzError `host_not_allowed`, `origin_not_allowed`
+ * Rejects a request of a web page that the operator has not allowed. The MCP specification requires this check. Without it, a
+ * web page could reach a server in its visitor's network, even with DNS rebinding.
+ *
+ * `scheme` is an argument because a proxy in front of this server may use HTTPS.
+ * @throws KibitzError `host_not_allowed` or `origin_not_allowed`
  */
 export function createSenderCheck({ origins, hosts }: SendersOptions) {
   return ({ host = "", origin }: Pick<IncomingHttpHeaders, "host" | "origin">, scheme: Scheme): void => {
@@ -27,7 +28,7 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
     if (origin === undefined || (origin !== "*" && origins.includes(origin))) {
       return;
     }
-    // If every host is allowed, the host name of a page proves nothing.
+    // If every host is allowed, a page with the same host name as this server may still be from somebody else.
     const isOwn =
       hosts !== undefined && URL.parse(origin)?.origin === URL.parse(`${scheme}://${host}`)?.origin;
     if (!isOwn) {
@@ -39,12 +40,16 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
   };
 }
 
-/** The scheme with which clients read pages of this server. It is part of the origin of these pages. */
+/** The scheme in the URLs that clients use for this server. The origin of a web page contains this scheme. */
 export type Scheme = "http" | "https";
 
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/** Returns the allowed hosts: on loopback, its names and the operator's; otherwise the operator's, or all if there are none. */
+/**
+ * Returns the allowed hosts:
+ * - on a loopback address: the loopback names, and the names that the operator has set
+ * - on another address: only the names that the operator has set, or undefined, which allows all hosts
+ */
 export function allowedHosts(
   address: string,
   named: readonly string[] | undefined,

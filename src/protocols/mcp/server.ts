@@ -8,18 +8,18 @@ import type { Report } from "./tool.ts";
 import { annotations, instructions, tools } from "./tools.ts";
 
 export interface Peer {
-  /** Aborted when the client disconnects, which cancels the calls of the client. */
+  /** Aborted when the client disconnects. This signal cancels all calls of the client. */
   readonly left: AbortSignal;
-  /** The service for one call of a tool. `signal`: aborted if the call is cancelled or the client disconnects. */
+  /** Returns the methods for one call of a tool. `signal` is aborted if the call is cancelled or the client disconnects. */
   callerFor(signal: AbortSignal): Caller;
-  /** Logs and counts the error of a message or a tool. */
   refused(error: KibitzError): Promise<void>;
 }
 
-/** The time for which clients may cache the list of tools: a day. The tools change only with the version of this service. */
+/**
+ * Milliseconds for which clients may cache the list of tools: one day. The list changes only with the version of this service.
+ */
 const listTtlMs = 86_400_000;
 
-/** The tools in the form of the MCP method `tools/list`. */
 const listed = tools.map(({ name, title, description, inputSchema, outputSchema }) => ({
   name,
   title,
@@ -29,7 +29,7 @@ const listed = tools.map(({ name, title, description, inputSchema, outputSchema 
   annotations: { title, ...annotations },
 }));
 
-/** The server is for one request over HTTP, or one connection over standard input and output. */
+/** Creates an MCP server for one HTTP request, or for one connection over standard input and output. */
 export function createServer(peer: Peer, version: string): Server {
   const server = new Server(
     { name: "kibitz", title: "Kibitz", version },
@@ -70,7 +70,7 @@ export function createServer(peer: Peer, version: string): Server {
   return server;
 }
 
-/** Reports the errors with which the SDK itself answers messages, because they count like those of tools. */
+/** Reports the errors that the SDK itself sends to the client, because these errors also count in the error quota. */
 function reportErrors(server: Server, { refused }: Peer): void {
   const connect = server.connect.bind(server);
   server.connect = (transport) => {
@@ -78,7 +78,8 @@ function reportErrors(server: Server, { refused }: Peer): void {
     transport.send = (message, options) => {
       if ("error" in message && message.error.code !== ProtocolErrorCode.InternalError) {
         const isUnknown = message.error.code === ProtocolErrorCode.MethodNotFound;
-        // Not awaited: the SDK gives the status 404 or 400 only to an error sent at once. The endpoint awaits the count.
+        // Do not wait here. The SDK uses the status 404 or 400 only for an error that is sent at once. The endpoint waits until the
+        // error is counted.
         refused(noMessage(isUnknown ? 404 : 400)).catch(() => {});
       }
       return send(message, options);

@@ -8,17 +8,17 @@ import { tidyMessage } from "./tidy-message.ts";
 
 interface StdioOptions {
   readonly input: Readable;
-  /** Nothing but messages of the protocol, one per line, may be written to the output. */
+  /** Only messages of the protocol may be written to this stream, one message per line. */
   readonly output: Writable;
   readonly peer: Peer;
   readonly version: string;
-  /** Reports lines that are not messages, and failures of the connection. */
+  /** Called for each line that is not a message, and for each failure of the connection. */
   readonly onError: (error: Error) => void;
 }
 
 /**
- * Serves one client, in the protocol version of its first message. `close` cancels the calls in flight and sends nothing more.
- * `failed` resolves when the output has failed, which also ends the connection.
+ * Serves one client. `close` cancels the calls in flight and sends nothing more. `failed` resolves after an error of the
+ * output, which ends the connection.
  */
 export function openStdio({ input, output, peer, version, onError }: StdioOptions) {
   const { promise: failed, resolve } = Promise.withResolvers<void>();
@@ -26,7 +26,7 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
     output.write(`${JSON.stringify(refused)}\n`);
     onError(new Error(refused.error.message));
   });
-  // A process does not end as long as its input is read.
+  // Stop reading the input. Otherwise the process would not end.
   const leave = () => input.unpipe(messages);
   input.on("error", onError).pipe(messages);
   output.on("error", () => {
@@ -46,21 +46,21 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
 
 type Refused = ReturnType<typeof refusedAnswer>;
 
-/** The maximum length of a line in bytes, the same as that of a message over HTTP. */
+/** The maximum length of a line in bytes. A message over HTTP has the same maximum. */
 const lineMaxBytes = 512 * 1024;
 
 /**
- * Passes messages on, and rejects all other lines: the SDK would drop an invalid line without an answer, and would end the
- * connection after a line that is too long.
+ * Passes messages on and rejects all other lines. The SDK would ignore an invalid line, and would end the connection after a
+ * line that is too long.
  */
 function messagesOnly(refuse: (refused: Refused) => void): Transform {
   const decoder = new TextDecoder();
-  /** The incomplete last line, up to the first character beyond the maximum length. */
-  let begun = "";
+  /** The incomplete last line. It has at most one character more than the maximum length. */
+  let incompleteLine = "";
   return new Transform({
     transform(chunk: Buffer, _encoding, done) {
-      const lines = (begun + decoder.decode(chunk, { stream: true })).split("\n");
-      begun = (lines.pop() ?? "").slice(0, lineMaxBytes + 1);
+      const lines = (incompleteLine + decoder.decode(chunk, { stream: true })).split("\n");
+      incompleteLine = (lines.pop() ?? "").slice(0, lineMaxBytes + 1);
       for (const line of lines.filter((line) => line.trim() !== "")) {
         const read = readLine(line);
         if (typeof read === "string") {
@@ -74,7 +74,7 @@ function messagesOnly(refuse: (refused: Refused) => void): Transform {
   });
 }
 
-/** Returns the answer that rejects the line if it is not a message, or its id is too long. */
+/** Returns the message, or the answer that rejects a line without a valid message. */
 function readLine(line: string): string | Refused {
   if (Buffer.byteLength(line) > lineMaxBytes) {
     const text = `A message is longer than ${lineMaxBytes} bytes, and is not read: send one position or game at a time.`;

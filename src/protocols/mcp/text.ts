@@ -1,11 +1,11 @@
 import type { MoveName } from "../../calls/rulebook.ts";
 
-/** The maximum length of an answer in characters, because users pay for the text that their models read. */
+/** The maximum length of an answer in characters. It is short, because users pay for the text that their models read. */
 const textMaxCharacters = 4000;
 
 const shortened = "\n(shortened)";
 
-/** Cuts the last lines of a long text, so the most important part must come first. */
+/** Joins parts to a text. If the text is too long, its last lines are removed, so the most important part must be the first. */
 export function textOf(parts: readonly (string | undefined)[], maxCharacters = textMaxCharacters): string {
   const text = parts.filter(Boolean).join("\n\n");
   if (text.length <= maxCharacters) {
@@ -23,7 +23,10 @@ export function nameOfSide(side: "white" | "black"): string {
   return side === "white" ? "White" : "Black";
 }
 
-/** Shows a position in nine lines, White at the bottom. Upper case is White, as in a FEN, and a dot is an empty square. */
+/**
+ * Shows a position as nine lines of text, with White at the bottom. White's pieces are capital letters. A dot is an empty
+ * square.
+ */
 export function boardOf(fen: string): string {
   const [placement = ""] = fen.split(" ");
   const rows = placement.split("/").map((rank, index) => {
@@ -45,7 +48,7 @@ export interface PlainScore {
   readonly win_percent: number;
 }
 
-/** Returns a score as text that names its side: "White +1.35", "Black mates in 3", "equal 0.00". */
+/** Returns a score as text that names a side, such as "White +1.35", "Black mates in 3" or "equal 0.00". */
 export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainScore): string {
   if (mate === 0) {
     return winPercent > 50 ? "White has mated" : "Black has mated";
@@ -58,12 +61,11 @@ export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainSco
     return "equal 0.00";
   }
   const isWhite = Number(pawns) > 0;
-  // Bounds are from White's point of view: a lower bound for White is an upper bound for Black.
+  // `bound` is from White's point of view. A lower bound for White is an upper bound for Black.
   const limit = bound === "exact" ? "" : (bound === "lower") === isWhite ? "at least " : "at most ";
   return `${isWhite ? "White" : "Black"} ${limit}+${pawns.replace("-", "")}`;
 }
 
-/** Returns a move in both notations, such as `Nf3 (g1f3)`. */
 export function moveText({ san, uci }: MoveName): string {
   return `${san} (${uci})`;
 }
@@ -77,10 +79,12 @@ export function notesText(warnings: readonly string[], drawClaim: string | null 
   return [...claim, ...warnings].map((note) => `Note: ${note}`).join("\n");
 }
 
-/** The maximum number of legal moves that an error lists. */
 const nearestMax = 20;
 
-/** Returns legal moves to the same square, by the same piece, or from the same square. Equally similar moves keep their order. */
+/**
+ * Returns the legal moves that are most similar to a written move: to the same square, from the same square, or by the same
+ * piece. Moves with equal similarity keep their order.
+ */
 export function nearestMoves(
   written: string,
   legal: readonly MoveName[],

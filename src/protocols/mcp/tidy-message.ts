@@ -1,10 +1,13 @@
 import { countJson, membersMax } from "../../text/json-scan.ts";
 import { isJsonObject, type Plain } from "../../text/plain-text.ts";
 
-/** The number of levels of a message, including `params`, in which members that are null are removed. */
+/** Null members are removed only in this many levels of a message. The first level is `params`. */
 const tidyLevels = 4;
 
-/** Removes null members of `params`, which many clients write for absent fields. Parses `arguments` that are JSON text. */
+/**
+ * Removes members of `params` that are null, because many clients write null for an absent field. Parses `arguments` if they
+ * are a string with JSON.
+ */
 export function tidyMessage<Message>(message: Message): Message {
   if (!isJsonObject(message)) {
     return message;
@@ -29,7 +32,7 @@ function withoutNulls(value: unknown, levels: number): unknown {
   );
 }
 
-/** Returns undefined if the text is not JSON, or is nested deeper than an object of lists. */
+/** Parses a text. Returns undefined if the text is not JSON or has more than two nested levels. */
 export function jsonIn(text: unknown): unknown {
   if (typeof text !== "string") {
     return undefined;

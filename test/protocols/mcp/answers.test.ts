@@ -97,9 +97,9 @@ function callerOf(calls: Partial<Caller>): Caller {
     stream: unexpected,
     check: unexpected,
     play: unexpected,
-    look: unexpected,
+    playUncounted: unexpected,
     readGame: unexpected,
-    lookThrough: unexpected,
+    readGameUncounted: unexpected,
     ...calls,
   };
 }

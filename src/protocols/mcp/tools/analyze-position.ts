@@ -73,10 +73,9 @@ export const analyzePosition: Tool = {
   },
 };
 
-/** @param read warnings about the PGN */
-function answerOf(found: PlainEvaluation, read: readonly string[]): ToolAnswer {
+function answerOf(found: PlainEvaluation, pgnWarnings: readonly string[]): ToolAnswer {
   const { fen, lines, terminal, draw_claimable: claim, search, engine } = found;
-  const warnings = [...read, ...found.warnings.map(({ message }) => message)];
+  const warnings = [...pgnWarnings, ...found.warnings.map(({ message }) => message)];
   return {
     text: textOf([
       terminal ? `Game over: ${found.summary} Result: ${terminal.result}.` : verdictOf(found),
@@ -102,7 +101,6 @@ function verdictOf({ score, best_move: best }: PlainEvaluation): string {
   return `${scoreText(score)} (${chances}).${best ? ` Best move: ${moveText(best)}.` : ""}`;
 }
 
-/** Returns the maximum number of plies that the text shows of a line. It is smaller if there are many lines. */
 const pliesShown = (lines: number) => (lines > 4 ? 6 : 10);
 
 function linesText({ fen, lines, search, engine }: PlainEvaluation): string {

@@ -116,7 +116,10 @@ function nameOf({ san, moves }: PlainLine): string {
   return `${san[0]} (${moves[0]})`;
 }
 
-/** Returns how many centipawns a line is worse than the best one. Returns undefined if one of two different scores is a mate. */
+/**
+ * Returns the difference in centipawns between a line and the best line. Returns undefined if the scores differ and one of them
+ * is a mate.
+ */
 function centipawnLoss({ score }: PlainLine, { score: best }: PlainLine): number | undefined {
   if (score.cp !== null && best.cp !== null) {
     return Math.abs(best.cp - score.cp);

@@ -23,7 +23,7 @@ export const playMoves: Tool = {
   inputSchema,
   outputSchema,
   async call(args, caller) {
-    // The service validates the arguments, although no search follows.
+    // The arguments must be valid for a search, although no search follows.
     await caller.check(AnalysisService.method.evaluate, { ...args, fen: args.fen ?? "startpos" });
     return answerOf(await caller.play(playedMovesOf(args)));
   },

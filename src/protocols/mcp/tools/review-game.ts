@@ -115,7 +115,7 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
   let total: number | undefined;
   for await (const { move, review } of follow<ReviewEvent>(method, request, caller, report)) {
     if (move && report) {
-      // At the first move, the service has read the game and counted the review.
+      // When the first move arrives, the service has already read the game and counted the review.
       total ??= await pliesOf(request, caller);
       const message = `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`;
       report({ progress: move.ply, total, message });
@@ -130,7 +130,7 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
 
 async function pliesOf(request: Plain, caller: Caller): Promise<number> {
   const { moves } =
-    typeof request.pgn === "string" ? await caller.lookThrough(request.pgn) : playedMovesOf(request);
+    typeof request.pgn === "string" ? await caller.readGameUncounted(request.pgn) : playedMovesOf(request);
   return moves.length;
 }
 
@@ -178,13 +178,13 @@ function titleOf(found: PlainReview): string {
   const { tags, moves } = found;
   const name = (tag: string) => {
     const written = tags[tag]?.trim() ?? "";
-    // Programs write ? for an unknown player.
+    // Programs write `?` for the name of an unknown player.
     return written === "" || written === "?" ? tag : written.slice(0, nameMaxCharacters);
   };
   return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${halfMovesText(moves.length)}`;
 }
 
-/** Returns the last word of the PGN: the Result tag may be missing, and a game sent as moves has no tags. */
+/** Returns the last word of the PGN. The Result tag may be missing, and a game that was sent as moves has no tags. */
 function resultOf({ pgn }: PlainReview): string {
   return /\S+$/.exec(pgn.slice(-16).trimEnd())?.[0] ?? "*";
 }
@@ -201,7 +201,7 @@ function playerText(side: string, player: PlainPlayer): string {
   return `${side}: ${parts.filter(Boolean).join(", ")}`;
 }
 
-/** The maximum number of judged moves in the text. They are the worst ones, in the order of the game. */
+/** The maximum number of judged moves in the text. The worst moves are chosen and listed in the order of the game. */
 const judgedMax = 20;
 
 function judgedText(moves: readonly PlainMove[], start: string): string {
