@@ -42,7 +42,6 @@ async function start(limits: Limits, more: Partial<ListenerOptions> = {}) {
   return { ...started, busy, enter, work };
 }
 
-/** Sends a request over an open connection, and returns the response. */
 async function ask({ socket, received }: Client, path = "/healthz"): Promise<string> {
   const before = received().length;
   socket.write(get(path));

@@ -43,7 +43,6 @@ function callersOf(app: { readonly url: string }) {
       await once(call, "data");
       return client;
     },
-    /** Sends a request over a new connection, and returns the complete response. */
     async ask(from: string, path: string) {
       const { closed } = await enter(from, get(path, "Connection: close\r\n"));
       return closed;

@@ -1,6 +1,5 @@
 import { connect, type IncomingHttpHeaders, type OutgoingHttpHeaders } from "node:http2";
 
-/** Sends one request over a new HTTP/2 connection. */
 export async function http2Get(
   base: string,
   headers: OutgoingHttpHeaders,

@@ -9,7 +9,6 @@ import { startListener } from "./start-listener.ts";
 
 const close = "Connection: close\r\n";
 
-/** Responds with the length of the request body. */
 const echoLength: RequestHandler = (req, res) => {
   if (req.url !== "/length") {
     return false;

@@ -26,7 +26,6 @@ function post(path: string, body: object, headers: Readonly<Record<string, strin
   }).then((response) => response.text());
 }
 
-/** Returns the lines of a metric, without its name. */
 async function counted(family: string): Promise<readonly string[]> {
   const lines = (await metrics.print()).split("\n");
   return lines.filter((line) => line.startsWith(`${family}{`)).map((line) => line.slice(family.length));

@@ -15,7 +15,7 @@ export interface Started {
   readonly warnings: readonly string[];
 }
 
-/** Options of a server without limits for callers. */
+/** Options of a server that does not limit callers. */
 export const plainListener = {
   handlers: [],
   cors: createCors([]),

@@ -10,7 +10,7 @@ import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { exchange, open } from "./exchange.ts";
 import { plainListener, startListener } from "./start-listener.ts";
 
-/** Creates a handler that leaves requests to `/slow` for the test to answer. */
+/** Creates a handler that collects requests to `/slow`. The test answers them later. */
 function slowHandler(): { handler: RequestHandler; waiting: NodeResponse[] } {
   const waiting: NodeResponse[] = [];
   return { handler: (req, res) => req.url === "/slow" && waiting.push(res) > 0, waiting };

@@ -33,7 +33,6 @@ interface Printing {
   readonly level?: "debug" | "info";
 }
 
-/** Returns the lines that `write` logs. */
 async function printedBy(
   write: (log: Log) => void,
   { isTTY = false, level = "info" }: Printing = {},
@@ -164,7 +163,6 @@ test("a JSON log line contains the level, time, fields and message", async () =>
   ]);
 });
 
-/** Reads the text that is currently in a pipe. */
 function textIn(reader: number): string {
   const buffer = Buffer.alloc(64 * 1024);
   try {

@@ -14,8 +14,7 @@ import type { EngineChoice } from "./engine-choices.ts";
 import { choiceOfRow, engineRows } from "./engine-rows.ts";
 
 /**
- * The number of disturbing requests for each engine. There are more disturbing callers than slots, so engines serve different
- * callers in turn.
+ * The number of disturbing requests for each engine. Their callers outnumber the slots, so every engine serves several callers.
  */
 const abusingCalls = 1500;
 const abusers = 4;
@@ -70,7 +69,6 @@ function createCalls(url: string, { engine, path }: EngineChoice) {
       return `${response.status} ${await response.text()}`;
     },
     evaluate: (body: object) => grpc.evaluate({ ...body, ...ofGrpc }),
-    /** Disconnects from the stream at depth 6. */
     async leaveStream(body: object): Promise<void> {
       const leaving = new AbortController();
       try {

@@ -13,7 +13,7 @@ import { type Server, startServer } from "../support/start-server.ts";
 import { startStopwatch } from "../support/stopwatch.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** The load is ten times the number of requests that the service can answer, for half a minute. */
+/** The load is ten times what the service can answer. It lasts half a minute. */
 const factor = 10;
 const overloadMs = 30_000;
 const capacityMs = 15_000;
@@ -75,13 +75,12 @@ function nextBody(): string {
 
 const evaluate = (body = nextBody()) => ask("/v1/eval", body);
 
-/** The processor time of the engines, and the same time plus the time in which they waited for a core. */
+/** `ranMs` is the processor time of all engines. `readyMs` also contains the time in which they waited for a core. */
 interface Engines {
   readonly ranMs: number;
   readonly readyMs: number;
 }
 
-/** Sums the times of all threads of all running engines. */
 function enginesNow(): Engines {
   const threads = descendantsOf(server.pid).flatMap((engine) =>
     readdirSync(`/proc/${engine}/task`).map((thread) =>

@@ -6,9 +6,8 @@ import { rehearse } from "./rehearsal/rehearse.ts";
 import { type Rig, startRig } from "./rehearsal/rig.ts";
 
 /**
- * Simulates a day of operation in minutes: a node, callers of all kinds, and a real Prometheus with shortened rules.
- * One fault after another is caused. Each must show up as an alert, on the dashboard and in the log, and must disappear after
- * the repair.
+ * Simulates a day of operation in minutes, with one node, many callers and a real Prometheus with shortened rules.
+ * The test causes one fault after another. Each fault must appear as an alert, on the dashboard and in the log.
  */
 describeWith(
   "prometheus",

@@ -170,7 +170,6 @@ describe("the examples", () => {
     readonly value: unknown;
   }
 
-  /** Returns all examples below a path of the document, each with the path of its media type. */
   function contentsOf(place: readonly string[], part: unknown): readonly Content[] {
     if (typeof part !== "object" || part === null) {
       return [];

@@ -15,7 +15,10 @@ interface Document {
   readonly components: { readonly responses: Readonly<Record<string, Response>> };
 }
 
-/** Removes the schema's permission for unknown strings, because this service must return only documented strings. */
+/**
+ * Removes the part of the schema that allows unknown strings. Clients must accept unknown strings, but this service must not
+ * send any.
+ */
 function withoutFutureWords(_: string, value: unknown): unknown {
   const { anyOf = [], ...rest } = (value ?? {}) as { readonly anyOf?: readonly object[] };
   const known = anyOf.filter((schema) => JSON.stringify(schema) !== '{"type":"string"}');

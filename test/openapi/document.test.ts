@@ -3,7 +3,7 @@ import { documentOf } from "../../tools/openapi/document.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { compileProto } from "./compile-proto.ts";
 
-/** A proto with features that the project's own proto does not use. */
+/** A test proto with features that the project's proto does not use. */
 
 const head = `syntax = "proto3";
 package made.v1;

@@ -40,7 +40,6 @@ const program = virtualEnvironment();
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-openapi-"));
 const metFile = join(dataDir, "met.json");
 
-/** Starts a server, runs schemathesis against it, and resolves with the exit code. */
 async function check(
   name: string,
   configuration: string,
@@ -79,7 +78,6 @@ async function check(
   }
 }
 
-/** Adds the result to the summary of all tests. */
 function record(name: string, passed: boolean, ms: number): void {
   const file = "test/openapi/run-schemathesis.ts";
   recordResult({ file, name, state: passed ? "passed" : "failed", ms: Math.round(ms) });

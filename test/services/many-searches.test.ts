@@ -6,7 +6,7 @@ import { patienceMs } from "../support/patience.ts";
 
 const never = new AbortController().signal;
 
-/** Creates tasks that the test ends. */
+/** Creates tasks that run until the test resolves them. */
 function controlled() {
   const tasks: PromiseWithResolvers<string>[] = [];
   const signals: AbortSignal[] = [];

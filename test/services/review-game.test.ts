@@ -19,13 +19,11 @@ const analysisOf = (ply: number, others: Partial<Analysis> = {}) =>
 const overloaded = () => new KibitzError("overloaded", "Busy.", { retryAfterMs: 1 });
 
 interface Fakes {
-  /** Yields the events of the search of the position at this ply. */
   follow(ply: number, signal: AbortSignal): AsyncIterable<Followed>;
   options?: Partial<ReviewOptions>;
   signal?: AbortSignal;
 }
 
-/** Starts a review with a fake analyzer. */
 function review({ follow, options, signal = new AbortController().signal }: Fakes) {
   const analyzer = {
     follow: (request: object, _flow: string, either: AbortSignal) => follow(plyOf(request), either),

@@ -11,7 +11,6 @@ const nodes = useNodes(settings, ...engines.map((own) => ({ engines: own })));
 /** A new move number makes a new position for the engine. */
 let move = 0;
 
-/** Requests a search that runs for 400 ms. */
 const ask = (url: string, path: string, caller: string, signal: AbortSignal) =>
   fetch(`${url}${path}`, {
     method: "POST",

@@ -26,7 +26,6 @@ async function linesUntilKilled(folder: string, afterMs: number): Promise<readon
   return lines;
 }
 
-/** Starts and kills writing processes one after another, and checks the database after each kill. */
 export async function killWriters(folder: string, killsMax: number): Promise<void> {
   const random = createRandom(4);
   let shown = 0;

@@ -12,7 +12,6 @@ import { killWriters } from "./kill-writers.ts";
 const folder = useTemporaryFolder();
 const answers = useTemporaryFolder();
 
-/** `killed.nightly.test.ts` runs this test with more kills. */
 const kills = 4;
 
 test("after kills of writing processes, the key database opens, and no confirmed key or revocation is lost", () =>

@@ -10,7 +10,6 @@ import { issueTerms, keyRecord, testKeyStore, testUsageStore } from "../contract
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = useTemporaryFolder();
-/** The database schema of the first Kibitz version. */
 const firstSchema = `
   CREATE TABLE api_key (
     id TEXT PRIMARY KEY,

@@ -44,7 +44,6 @@ export function sourcesOf(tool: string, ...paths: readonly string[]): Sources {
   return { files, folder: cacheFolder(tool, hash.digest("hex").slice(0, 12)) };
 }
 
-/** Copies the files into a folder, and keeps their paths. */
 export async function copySources({ files }: Sources, place: string): Promise<void> {
   for (const file of files) {
     await cp(join(root, file), join(place, file));

@@ -28,7 +28,6 @@ function oneLine(value: unknown): string {
   return JSON.stringify(value);
 }
 
-/** Joins short items into lines that are as full as possible. */
 function filled(items: readonly string[], indent: string): string {
   const lines: string[] = [];
   for (const [index, item] of items.entries()) {

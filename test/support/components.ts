@@ -123,7 +123,6 @@ export const components = {
 
 export type Need = keyof typeof components;
 
-/** Returns a message that names a missing component and how to install it. */
 export function lackOf(need: Need): string {
   const { name, debian, otherwise }: Component = components[need];
   const ways = [...(debian ? [`Debian: apt-get install ${debian}`] : []), ...(otherwise ? [otherwise] : [])];

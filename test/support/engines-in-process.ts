@@ -12,7 +12,6 @@ import { stockfishOptions } from "./fake-engine/stockfish-options.ts";
  * report their searches.
  */
 export interface EnginesInProcess extends EngineBackend {
-  /** The number of running searches. */
   readonly searching: number;
   /** The number of searches that have started so far. */
   readonly begun: number;
@@ -23,7 +22,6 @@ export interface EnginesInProcessOptions {
   /** The depth in plies that a search reaches immediately. A deeper search runs until its time limit or until it is stopped. */
   readonly quickPlies?: number;
   readonly nodesAPly?: number;
-  /** The pretended SHA-256 of the engine's file. */
   readonly sha256?: string;
 }
 

@@ -1,7 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Returns the path of an installed Chromium, or undefined. */
 export function findChromium(): string | undefined {
   const folders = (process.env.PATH ?? "").split(delimiter);
   return ["chromium", "chromium-browser", "google-chrome"]

@@ -1,7 +1,6 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 
-/** Returns a port of 127.0.0.1 that is free at the moment. */
 export async function freePort(): Promise<number> {
   const finder = createServer().listen(0, "127.0.0.1");
   await once(finder, "listening");

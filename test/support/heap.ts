@@ -1,7 +1,6 @@
 import { getHeapSpaceStatistics, setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
-/** Returns the size of this process's heap after a garbage collection. */
 export async function collectedHeapBytes(): Promise<number> {
   setFlagsFromString("--expose-gc");
   const collect: () => void = runInNewContext("gc");

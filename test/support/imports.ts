@@ -18,7 +18,6 @@ export interface Import {
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Returns the TypeScript sources below these folders of the repository. */
 export function readSources(folders: readonly string[]): readonly SourceFile[] {
   return folders
     .flatMap((folder) => globSync(`${folder}/**/*.{ts,tsx}`, { cwd: root }))

@@ -14,7 +14,6 @@ const settings: TracingSettings = {
   exportMaxMs: undefined,
 };
 
-/** The finished spans, as a trace collector would receive them. */
 export interface KeptSpans {
   readonly all: readonly ReadableSpan[];
   /** Returns the spans of one trace as soon as the span of its request has ended. */
@@ -80,7 +79,6 @@ export function shapeOf({ span, below }: SpanTree): Shape {
   return below.length === 0 ? span.name : [span.name, ...below.map(shapeOf)];
 }
 
-/** Returns every span of a tree, beginning with the root. */
 export function spansOf({ span, below }: SpanTree): readonly ReadableSpan[] {
   return [span, ...below.flatMap(spansOf)];
 }

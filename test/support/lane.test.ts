@@ -15,14 +15,14 @@ const lanes = await Promise.all(
 );
 
 test.each(lanes)(
-  "$file retries no test, unless its tests are promises about time",
+  "$file retries failed tests only in the lane of promises about time",
   ({ file, options, runs }) => {
     const retries = [options?.retry, ...runs.map((run) => run.test?.retry ?? 0)].map(Number);
     expect(Math.max(...retries)).toBe(file === "vitest.timed.config.ts" ? 1 : 0);
   },
 );
 
-test.each(lanes)("$file ends a run in CI if a component is missing or a test is skipped", ({ runs }) => {
+test.each(lanes)("$file fails in CI if a component is missing or a test is skipped", ({ runs }) => {
   for (const run of runs) {
     expect(run.test?.globalSetup).toContain("test/support/require-components.ts");
   }

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestCase } from "vitest/node";
 
-/** Files that only the timed or nightly lane runs, in every folder. */
+/** Patterns of files that only the timed or the nightly lane runs. */
 export const otherLanes = ["**/*.timed.test.ts", "**/*.nightly.test.ts"];
 
 /** One line of the results file that `TEST_RESULTS` names. */
@@ -9,7 +9,7 @@ export interface TestResult {
   readonly file: string;
   /** The name of the test, after the names of the groups around it, separated by " > ". */
   readonly name: string;
-  /** `not checked` means that a component was missing and the test may be skipped. */
+  /** `not checked` means that a component was missing, and the test was skipped. */
   readonly state: "passed" | "failed" | "skipped" | "pending" | "not checked";
   readonly ms: number;
   /** The message of the first failure, if the test passed when it ran a second time. */

@@ -1,7 +1,6 @@
 import { accessSync, constants } from "node:fs";
 import { delimiter, join } from "node:path";
 
-/** Returns the path of a native Stockfish on this machine, or undefined. */
 export function nativeStockfish(): string | undefined {
   return everyNativeStockfish().at(0);
 }
@@ -20,7 +19,7 @@ export function everyNativeStockfish(): readonly string[] {
 function isExecutable(file: string): boolean {
   try {
     accessSync(file, constants.X_OK);
-    // npm adds a link to a WebAssembly Stockfish to the PATH of every script.
+    // In npm scripts, the PATH also leads to a WebAssembly Stockfish.
     return !file.includes("node_modules");
   } catch {
     return false;

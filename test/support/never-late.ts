@@ -1,7 +1,7 @@
 import type { EventLoopLag } from "../../src/thread/event-loop.ts";
 
 /**
- * An event loop that never counts as overloaded. For servers in the test's process, whose delays also come from clients and
- * vitest.
+ * An overload detector that never reports overload. For servers in the test's process, whose event loop is also used by clients
+ * and vitest.
  */
 export const neverLate: EventLoopLag = { isLasting: () => false, [Symbol.dispose]() {} };

@@ -14,9 +14,7 @@ export interface Packed {
 }
 
 interface Started {
-  /** The answer to a search of depth 1. */
   readonly answer: unknown;
-  /** The HTML of the page for browsers. */
   readonly page: string;
 }
 
@@ -31,7 +29,6 @@ export function packInto(folder: string, checkout = root): Packed {
   return readPacked(join(folder, filename));
 }
 
-/** Reads the list of files in a tarball. */
 export function readPacked(path: string): Packed {
   const lines = execFileSync("tar", ["--list", "--verbose", "--gzip", "--file", path], { encoding: "utf8" });
   // -rw-r--r-- 0/0  123 1985-10-26 08:15 package/LICENSE
@@ -47,7 +44,6 @@ export function readPacked(path: string): Packed {
   };
 }
 
-/** Installs packages into a new folder, as users do. */
 export function installInto(folder: string, ...packages: readonly string[]): void {
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, "package.json"), "{}");
@@ -57,7 +53,6 @@ export function installInto(folder: string, ...packages: readonly string[]): voi
   });
 }
 
-/** Returns the size in bytes of all files below a folder. */
 export function sizeOf(folder: string): number {
   return globSync("**", { cwd: folder })
     .map((path) => lstatSync(join(folder, path)))

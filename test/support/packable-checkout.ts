@@ -5,7 +5,6 @@ import { copyCheckout } from "./copy-checkout.ts";
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Paths of the sources of the npm package and of its web page. */
 export const packageParts: readonly string[] = [
   ...["bin", "deploy", "gen", "proto", "src", "third_party", "tools/build-page.ts", "tools/manual.ts", "web"],
   ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],

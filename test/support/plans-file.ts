@@ -14,7 +14,6 @@ export function usePlansFile(...plans: readonly WrittenPlan[]): string {
   return file;
 }
 
-/** Returns a rate limit in the form of the plans file. */
 export function rateOf(name: string, quota: number, windowS: number, unit = "request"): object {
   return { name, quota, window_s: windowS, unit };
 }

@@ -4,11 +4,9 @@ import { openRedis, type Redis, type RedisTimes } from "../../src/storage/redis/
 import { type RedisProcess, startRedis } from "./start-redis.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
-/** The Redis server that the tests of a file or group use. */
 export interface RunningRedis extends Pick<RedisProcess, "url" | "port" | "pause" | "resume"> {
   /** Kills the server, as a crash would. Its data is lost. */
   kill(): Promise<void>;
-  /** Starts the server again on the same port. */
   restart(): Promise<void>;
 }
 
@@ -46,8 +44,8 @@ export function useRedis(options: readonly string[] = []): RunningRedis {
 }
 
 /**
- * Opens connections to a Redis server with long timeouts, each with a key prefix of its own. They are closed after the tests of
- * the file or group.
+ * Opens connections to a Redis server with long timeouts. Each has its own key prefix. They are closed after the tests of the
+ * file or group.
  */
 export function useConnections(
   redis: Pick<RunningRedis, "url">,

@@ -7,7 +7,6 @@ import { setTimeout as sleep } from "node:timers/promises";
  */
 export interface Relay extends AsyncDisposable {
   readonly port: number;
-  /** The number of connections that pass through the relay now. */
   readonly connections: number;
   /** The port of 127.0.0.1 to which new connections are forwarded. */
   target: number;

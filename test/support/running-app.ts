@@ -21,7 +21,6 @@ export interface RunningApp {
 interface UseAppOptions extends AppOptions {
   /** Replaces the engines that the settings name. */
   readonly engines?: EngineBackend;
-  /** True if the app may log errors. */
   readonly mayFail?: boolean;
 }
 
@@ -124,7 +123,6 @@ function startEnginesOf(
   return startEngines({ backends: [backend], defaultEngine, memoryMaxBytes, log }, signal);
 }
 
-/** Returns the open resources that are not in `before`. */
 function openSince(before: readonly string[]): readonly string[] {
   const closed = [...before];
   return openResources().filter((name) => {

@@ -5,7 +5,6 @@ import { join } from "node:path";
 import { Readable } from "node:stream";
 import { fileURLToPath } from "node:url";
 
-/** A running `kibitz` command. */
 export interface KibitzProcess {
   readonly pid: number;
   /** Empty if the standard output is redirected. */
@@ -20,9 +19,8 @@ export interface KibitzProcess {
 
 export interface KibitzOptions {
   readonly cwd?: string;
-  /** The checkout to run with its own Node; this checkout by default. */
+  /** The checkout to run with its own Node. The default is this checkout. */
   readonly checkout?: string;
-  /** The path of another Node to use. */
   readonly node?: string;
   /** A command prefix, such as `ip netns exec …`. */
   readonly through?: readonly string[];

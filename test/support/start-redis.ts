@@ -8,7 +8,6 @@ export const redisServer = process.env.REDIS_SERVER ?? "redis-server";
 /** A real `redis-server`, which stores nothing on disk by default. */
 export interface RedisProcess {
   readonly port: number;
-  /** The URL of the server, such as `redis://127.0.0.1:4711`. */
   readonly url: string;
   readonly pid: number;
   /** Suspends the process: the server answers no command, and its connections stay open. */

@@ -3,12 +3,10 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { freePort } from "./free-port.ts";
 import { type KibitzOptions, type KibitzProcess, startKibitz } from "./start-kibitz.ts";
 
-/** A running `kibitz serve` that is ready for requests. */
 export interface Server extends Omit<KibitzProcess, "stdout" | "stderr"> {
-  /** The URL of the server, such as `http://127.0.0.1:4711`. */
   readonly url: string;
   readonly port: number;
-  /** The lines of standard error, such as warnings of Node. */
+  /** The lines on standard error, such as warnings of Node. */
   readonly complaints: string[];
 }
 

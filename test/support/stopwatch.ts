@@ -31,10 +31,8 @@ export function startSleepStopwatch(pid: number = process.pid): () => number {
 /** Returns the milliseconds in which the main thread of a process waited for a core. */
 const waitedMs = (pid: number) => schedulerTime(pid, 1);
 
-/** Returns the milliseconds in which the main thread of a process ran. */
 const workedMs = (pid: number) => schedulerTime(pid, 0);
 
-/** Returns a field of a thread's schedstat in milliseconds. */
 function schedulerTime(pid: number, field: 0 | 1): number {
   return Number(readFileSync(`/proc/${pid}/task/${pid}/schedstat`, "latin1").split(" ")[field]) / 1e6;
 }
@@ -42,7 +40,6 @@ function schedulerTime(pid: number, field: 0 | 1): number {
 export interface Times {
   readonly medianMs: number;
   readonly worstMs: number;
-  /** All measured times, in ascending order. */
   readonly all: readonly number[];
 }
 

@@ -4,7 +4,6 @@ import { type Implementation, localCall } from "../../src/calls/call.ts";
 import { createCalls } from "../../src/calls/register.ts";
 import { connectErrorFrom } from "../../src/protocols/connect/errors.ts";
 
-/** Creates a Connect transport to services in this process, without a server. */
 export function transportTo(implementations: readonly Implementation[]): Transport {
   const calls = createCalls(implementations, []);
   const failed = (thrown: unknown) => {

@@ -1,8 +1,8 @@
 import { beforeAll, vi } from "vitest";
 
 /**
- * Makes `performance.now` adjustable for the tests of a file: the app measures rate windows and durations with it. Timers run
- * as usual.
+ * Makes `performance.now` adjustable for the tests of a file. The app uses this clock for rate windows and durations. Timers
+ * are not affected.
  * @returns a function that moves the clock forward by milliseconds
  */
 export function useTurnedClock(): (ms: number) => void {

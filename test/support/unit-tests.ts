@@ -13,7 +13,6 @@ export function unitTests(files: readonly string[]): readonly string[] {
   return files.filter((file) => wayOutside(file) === undefined);
 }
 
-/** The tests that any configuration runs, from the root of the repository. */
 export function allTests(): readonly string[] {
   return globSync("test/**/*.test.ts", { cwd: here });
 }

@@ -11,7 +11,6 @@ describe("the decision about overload", () => {
     vi.useRealTimers();
   });
 
-  /** Creates an overload detector whose samples come from the test. */
   function detector() {
     const delays = Object.assign(createHistogram(), {
       isEnabled: false,
@@ -29,7 +28,7 @@ describe("the decision about overload", () => {
     return {
       lag,
       delays,
-      /** Simulates a second with one request and these delays of the event loop. */
+      /** Simulates a second with one request, in which the event loop has these delays. */
       second(...delaysMs: readonly number[]) {
         const isLasting = lag.isLasting();
         for (const ms of delaysMs) {

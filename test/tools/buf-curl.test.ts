@@ -24,7 +24,7 @@ describe.each(ways)("buf curl over %s, reflection by %s, without any proto file"
       ...args,
     );
 
-  test(`buf curl over ${protocol} lists services and calls by ${reflection}`, async () => {
+  test(`buf curl over ${protocol} lists services and methods with reflection by ${reflection}`, async () => {
     const { stdout: services } = await curl("--list-services", app.url);
     expect(services.trim().split("\n")).toEqual([
       service,
@@ -40,14 +40,14 @@ describe.each(ways)("buf curl over %s, reflection by %s, without any proto file"
     );
   });
 
-  test(`buf curl over ${protocol} calls without any proto file by ${reflection}`, async () => {
+  test(`buf curl over ${protocol} sends calls without a proto file, with reflection by ${reflection}`, async () => {
     const { code, stdout } = await curl("-d", mateInOne, `${app.url}/${service}/FindBestMove`);
     expect([code, JSON.parse(stdout)]).toMatchObject([0, { bestMove: { san: "Re8#" } }]);
     const { stdout: health } = await curl("-d", "{}", `${app.url}/grpc.health.v1.Health/Check`);
     expect(JSON.parse(health)).toEqual({ status: "SERVING" });
   });
 
-  test(`buf curl over ${protocol} shows what is wrong with a request by ${reflection}`, async () => {
+  test(`buf curl over ${protocol} shows the error of an invalid request, with reflection by ${reflection}`, async () => {
     const bad = mateInOne.replace("6}", "60}");
     const { code, stderr } = await curl("-d", bad, `${app.url}/${service}/FindBestMove`);
     expect(code).not.toBe(0);

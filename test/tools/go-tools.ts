@@ -6,7 +6,6 @@ import { fileURLToPath } from "node:url";
 import type { TestProject } from "vitest/node";
 import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 
-/** Command line tools that are written in Go. */
 const goTools = {
   grpcurl: { module: "github.com/fullstorydev/grpcurl/cmd/grpcurl", version: "v1.9.4" },
   ghz: { module: "github.com/bojand/ghz/cmd/ghz", version: "v0.121.0" },
@@ -25,7 +24,6 @@ function folderOf(tool: GoTool): string {
   return cacheFolder(tool, tool === "otelcol" ? `${version}-${digestOfFiles(collectorParts)}` : version);
 }
 
-/** Returns the path of the program if it is installed. */
 export function goToolFile(tool: GoTool): string {
   return `${folderOf(tool)}/${tool}`;
 }

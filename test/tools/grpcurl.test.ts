@@ -14,7 +14,6 @@ const folder = useTemporaryFolder();
 const service = "chess.analysis.v1.AnalysisService";
 const mateInOne = '{"fen": "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", "depth": 6}';
 
-/** Runs grpcurl with arguments before and after the address. */
 const grpcurl = (before: readonly string[], ...after: readonly string[]) =>
   runGoTool("grpcurl", "-plaintext", ...before, new URL(app.url).host, ...after);
 

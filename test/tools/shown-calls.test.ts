@@ -36,13 +36,13 @@ const languages: readonly Language[] = [
 ];
 
 describe.each(languages)("in %s", (language) => {
-  test(`the page's call in ${language} sends a hostile FEN to the service, and no other program reads it`, async () => {
+  test(`the page's example call in ${language} sends a FEN with special characters unchanged`, async () => {
     const request = create(AnalysisRequestSchema, { fen: hostile, depth: 6 });
     const { stdout, stderr } = await run(language, AnalysisService.method.evaluate, request);
     expect(stdout + stderr).toContain("The FEN contains U+00E9; it must be plain ASCII");
   });
 
-  test(`the page's call in ${language} evaluates a position`, async () => {
+  test(`the page's example call in ${language} evaluates a position`, async () => {
     const request = create(AnalysisRequestSchema, {
       fen: "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1",
       depth: 6,
@@ -53,7 +53,7 @@ describe.each(languages)("in %s", (language) => {
     expect(stdout).toContain("White mates in 1. Best move: Re8#.");
   });
 
-  test(`the page's call in ${language} streams the review of a game with a hostile comment`, async () => {
+  test(`the page's example call in ${language} streams the review of a game with special characters`, async () => {
     const request = create(ReviewGameRequestSchema, { pgn, depth: 1 });
     const { stdout } = await run(language, GameService.method.reviewGame, request);
     const found = stdout.match(/"pgn": ?("(?:[^"\\]|\\.)*")/)?.[1] ?? '""';

@@ -47,7 +47,7 @@ let depth = 1;
 describe.each(protocols)("through $name", ({ name, ask }) => {
   const [spanName, status] = calls[name] ?? grpcWebCall;
 
-  test(`a search through ${name} is in the trace of its caller, with its wait, its engine and its outcome`, async () => {
+  test(`the caller's trace of a search over ${name} shows the wait, the engine and the outcome`, async () => {
     const { traceId, headers } = caller();
     depth++;
     await ask(app.url, { fen: startFen, depth }, headers);
@@ -77,7 +77,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
     });
   });
 
-  test(`an answer through ${name} from the cache says in its trace where it was kept`, async () => {
+  test(`the trace of a cached answer over ${name} names the cache`, async () => {
     const { traceId, headers } = caller();
     await ask(app.url, { fen: startFen, depth: 1 }, {});
     await ask(app.url, { fen: startFen, depth: 1 }, headers);
@@ -90,7 +90,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
     expect(tree.span.attributes["kibitz.cached"]).toBe(true);
   });
 
-  test(`a refusal through ${name} has its code in the trace, and is no failure of the server`, async () => {
+  test(`the trace of a refusal over ${name} has the error code, but is not marked as a server failure`, async () => {
     const { traceId, headers } = caller();
     await ask(app.url, { fen: startFen, depth: 30 }, headers);
     const { span, below } = await kept.trace(traceId);
@@ -102,7 +102,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
     ]);
   });
 
-  test(`a caller through ${name} with an unknown key is refused in the trace, too`, async () => {
+  test(`the trace of a request over ${name} with an unknown API key shows the refusal`, async () => {
     const { traceId, headers } = caller();
     await ask(app.url, { fen: startFen, depth: 1 }, { ...headers, Authorization: "Bearer nonsense" });
     const { span } = await kept.trace(traceId);
@@ -110,7 +110,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
     expect(JSON.stringify(span.attributes)).not.toContain("nonsense");
   });
 
-  test(`the log has the id of the trace of a call through ${name}`, async () => {
+  test(`the log line of a call over ${name} has the trace id`, async () => {
     const { traceId, headers } = caller();
     await ask(app.url, { fen: startFen, depth: 1 }, headers);
     const { span } = await kept.trace(traceId);
@@ -120,7 +120,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
     );
   });
 
-  test(`an invalid trace of a call through ${name} is ignored, and a new one begins`, async () => {
+  test(`an invalid traceparent of a call over ${name} is ignored, and a new trace is started`, async () => {
     await ask(app.url, { fen: startFen, depth: 1 }, { traceparent: "00-nonsense-b7ad6b7169203331-01" });
     await expect.poll(() => kept.all.map((span) => span.name), patient).toContain(spanName);
     const span = kept.all.find((each) => each.name === spanName);

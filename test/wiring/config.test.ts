@@ -16,7 +16,7 @@ describe("settings", () => {
     expect(loadConfig({}).slots).toBeGreaterThanOrEqual(1);
   });
 
-  test("settings are frozen", () => {
+  test("settings cannot be changed after they are read", () => {
     expect(Object.isFrozen(loadConfig({}))).toBe(true);
   });
 
@@ -66,7 +66,7 @@ describe("settings", () => {
     expect(() => loadConfig({ [key]: value })).toThrow(message);
   });
 
-  test.each(describeSettings())("an empty $key means the same as an unset one", ({ key }) => {
+  test.each(describeSettings())("an empty $key has the same effect as an unset one", ({ key }) => {
     expect(loadConfig({ [key]: "" })).toEqual(loadConfig({}));
   });
 

@@ -7,7 +7,6 @@ import { newFen } from "../../../bench/soak/mix.ts";
 import { descendantsOf } from "../../engine/processes.ts";
 import type { Rig } from "./rig.ts";
 
-/** A fault, and how an operator notices it. */
 export interface Drill {
   readonly name: string;
   /** The alerts that must fire. If the list is empty, no critical alert may fire. */
@@ -161,7 +160,6 @@ function meanwhile(act: () => Promise<void>): () => Promise<void> {
   };
 }
 
-/** Sends a request. Returns true if the response has a 2xx status. */
 async function ask(url: string, path: string, body: object, address: string): Promise<boolean> {
   try {
     const response = await fetch(url + path, {

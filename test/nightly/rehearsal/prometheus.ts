@@ -22,9 +22,7 @@ interface FiringAlert {
 }
 
 export interface PrometheusOptions {
-  /** The folder for the configuration and data of Prometheus. */
   readonly folder: string;
-  /** The metrics port of the node. */
   readonly port: number;
   /** All times in the rules are divided by this factor. */
   readonly factor: number;

@@ -78,7 +78,6 @@ async function namesOf(prometheus: Prometheus, names: readonly string[]): Promis
   return names.filter((name) => firing.some((alert) => alert.name === name));
 }
 
-/** Returns the critical alerts that fire. */
 async function calling(prometheus: Prometheus): Promise<readonly string[]> {
   const firing = await prometheus.firing();
   return firing.filter(({ labels }) => labels.severity === "critical").map(({ name }) => name);
@@ -96,7 +95,6 @@ async function stayCalm(prometheus: Prometheus): Promise<void> {
   }
 }
 
-/** Returns the current values of a dashboard panel. */
 async function shownBy(title: string, { prometheus }: Rig): Promise<readonly number[]> {
   const panel = panels.get(title);
   if (panel === undefined) {

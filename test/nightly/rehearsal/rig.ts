@@ -8,7 +8,6 @@ import { type RedisProcess, startRedis } from "../../support/start-redis.ts";
 import { type Server, startServer } from "../../support/start-server.ts";
 import { type Prometheus, startPrometheus } from "./prometheus.ts";
 
-/** A node, callers that send requests, and the Prometheus that watches the node. */
 export interface Rig extends AsyncDisposable {
   readonly server: Server;
   readonly prometheus: Prometheus;
@@ -96,5 +95,5 @@ async function call(url: string, signal: AbortSignal): Promise<void> {
   }
 }
 
-/** The native engine of Debian. */
+/** The engine id of Debian's Stockfish. */
 const nativeId = "stockfish-15.1";

@@ -1,6 +1,5 @@
 const msOf: Readonly<Record<string, number>> = { s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** Matches the times in a rules file: the windows of queries, and `for`. */
 const times = /(\[|\bfor: )(\d+)([smhd])\b/g;
 
 /** Divides all times in alert rules by a factor, so that an alert fires within seconds. Names and numbers stay the same. */

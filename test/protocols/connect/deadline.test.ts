@@ -18,7 +18,7 @@ test("a deadline that passes during a Node timer gives the error deadline_exceed
   const handlers = createHandlers({ services: [evaluateAlone], calls, bodies });
   const adapter = createConnectAdapter({ handlers, bodies });
   const { base } = await startListener([adapter], {}, undefined, { isRpcPath: () => true });
-  // Connect's client is not used, because it ends the call itself at the deadline.
+  // The test does not use Connect's client, because this client ends the call itself at the deadline.
   const answer = await fetch(`${base}/${AnalysisService.typeName}/Evaluate`, {
     method: "POST",
     headers: { "Content-Type": "application/json", "Connect-Timeout-Ms": "50" },

@@ -15,7 +15,6 @@ import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
 import { grpcMessage } from "../../../src/text/plain-text.ts";
 import { statuses } from "../../contract/protocols/statuses.ts";
 
-/** Returns the length of an error in gRPC trailers. */
 function encodedBytesOf(error: ConnectError): number {
   const trailer = new Headers();
   setTrailerStatus(trailer, error);

@@ -147,7 +147,7 @@ describe("the size of a body", () => {
     const socket = rawRequest("Content-Type: application/json", "Transfer-Encoding: chunked");
     const chunk = `8000\r\n${"x".repeat(0x8000)}\r\n`;
     const pump = setInterval(() => socket.write(chunk), 5);
-    socket.on("error", () => {}); // it is cut while we write
+    socket.on("error", () => {});
     const [answer] = (await once(socket, "data")) as [Buffer];
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
     expect(answer.toString()).toMatch(/\r\nconnection: close\r\n/i);
@@ -188,7 +188,6 @@ it("the body of a GET is ignored", async () => {
 });
 
 describe("the signal of a call", () => {
-  /** Resolves with the abort signal of the next call. */
   function nextSignal(): Promise<AbortSignal> {
     return new Promise((resolve) => {
       evaluate.mockImplementationOnce(async (_, context) => {

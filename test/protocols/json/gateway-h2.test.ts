@@ -96,7 +96,7 @@ it("the abort signal of an HTTP/2 call fires when the caller disconnects", async
   evaluate.mockImplementationOnce(async (_, context) => {
     resolve(context.signal);
     await once(context.signal, "abort");
-    return create(EvaluateResponseSchema); // an answer after the client has left does no harm
+    return create(EvaluateResponseSchema);
   });
   const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
   stream.end(request);

@@ -50,7 +50,6 @@ const post = (path: string, headers: Readonly<Record<string, string>> = {}, body
     headers: { "Content-Type": "application/json", ...headers },
   });
 
-/** Returns the name and the parsed data of each event. */
 function eventsOf(text: string): readonly (readonly [string, Record<string, unknown>])[] {
   return text
     .split("\n\n")

@@ -49,7 +49,6 @@ const post = (path: string, body: string, headers: Record<string, string> = {}) 
     headers: { "Content-Type": "application/json", ...headers },
   });
 
-/** Reads the problem document of a response, and checks its content type. */
 async function problemOf(response: Response) {
   expect(response.headers.get("content-type")).toBe("application/problem+json");
   const problem = (await response.json()) as Record<string, unknown>;

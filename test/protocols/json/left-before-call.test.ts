@@ -8,7 +8,7 @@ import { startListener } from "../../http/start-listener.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { type MadeUpCalls, madeUpGateway, startFen } from "./serve-gateway.ts";
 
-/** Creates a promise that never resolves, and a promise that resolves when somebody waits for the first one. */
+/** Returns a function that waits forever, and a promise that resolves when the function is called. */
 function createWait() {
   const { promise: reached, resolve } = Promise.withResolvers<void>();
   async function wait(): Promise<never> {

@@ -27,7 +27,6 @@ export const heartbeatMs = 50;
 export interface ServedGateway extends AsyncDisposable {
   readonly url: string;
   readonly port: number;
-  /** The number of admitted calls, and the number of refused calls. */
   readonly entries: { readonly entered: number; readonly refused: number };
   readonly logged: readonly object[];
 }

@@ -28,11 +28,9 @@ interface AskOptions {
   readonly onprogress?: (step: Step) => void;
 }
 
-/** A connected client of the official MCP SDK. */
 export interface Agent {
   list(): Promise<readonly ListedTool[]>;
   ask(tool: string, args: Plain, options?: AskOptions): Promise<ToolResult>;
-  /** The negotiated version of MCP. */
   readonly version: string | undefined;
   readonly instructions: string | undefined;
   close(): Promise<void>;
@@ -47,7 +45,6 @@ interface ListedTool {
   readonly annotations?: Plain | undefined;
 }
 
-/** A command that serves MCP over standard input and output. */
 export interface Spoken {
   readonly command: string;
   readonly args: readonly string[];
@@ -62,7 +59,6 @@ export interface AgentKind {
 
 const info = { name: "test", version: "1" };
 
-/** Returns the command `kibitz mcp` with its arguments and environment. */
 export function mcpProcess(env: Readonly<Record<string, string>>, ...args: readonly string[]): Spoken {
   const program = fileURLToPath(new URL("../../../bin/kibitz.js", import.meta.url));
   return { command: process.execPath, args: [program, "mcp", ...args], env };

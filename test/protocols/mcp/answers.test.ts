@@ -89,7 +89,7 @@ describe("answers of tools", () => {
   });
 });
 
-/** Creates a caller whose other methods fail. */
+/** Creates a caller that has only these methods. All others fail. */
 function callerOf(calls: Partial<Caller>): Caller {
   const unexpected = () => expect.fail("no other call was expected");
   return {

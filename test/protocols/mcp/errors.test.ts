@@ -10,7 +10,6 @@ import { newMessage, oldMessage, send } from "./messages.ts";
 
 const connect = newest.overHttp;
 
-/** Returns the tool call that an error suggests. */
 function suggestedBy({ meta }: ToolResult) {
   const call = meta["kibitz/suggested_call"] as
     | { name: string; arguments: Record<string, unknown> }

@@ -259,7 +259,7 @@ describe("hostile messages", () => {
   });
 });
 
-describe("a game that is too long is refused by its first move too many", () => {
+describe("an MCP tool refuses a game that is too long", () => {
   const knightMoves = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
   const variations = `1. d4 ${"(d4!{a})".repeat(29_000)} d5 *`;
   const longGame = /out_of_range.+ 600 plies .+\(ply 601, line 1, column 2401\)/;
@@ -279,7 +279,7 @@ describe("a game that is too long is refused by its first move too many", () => 
   });
 });
 
-describe("an id or a progress token of at most 256 characters is sent back, and a longer one is refused", () => {
+describe("MCP ids and progress tokens may have at most 256 characters", () => {
   const ofLength = (length: number) => "x".repeat(length);
 
   test.each([

@@ -1,6 +1,5 @@
 import type { Agent, ToolResult } from "./agents.ts";
 
-/** The questions of a session and their answers. */
 export interface Rehearsed {
   readonly what: string;
   readonly result: ToolResult;
@@ -18,7 +17,6 @@ const pgn = `[Event "Paris"]
 8. Nc3 c6 9. Bg5 b5 10. Nxb5 cxb5 11. Bxb5+ Nbd7 12. O-O-O Rd8 13. Rxd7 Rxd7
 14. Rd1 Qe6 15. Bxd7+ Nxd7 16. Qb8+ Nxb8 17. Rd8# 1-0`;
 
-/** Returns the first match in a text, or "". */
 const found = (text: string, pattern: RegExp) => pattern.exec(text)?.[1] ?? "";
 
 /**

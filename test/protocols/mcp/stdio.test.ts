@@ -27,7 +27,6 @@ function open() {
   return { input, output, errors, connection, answer };
 }
 
-/** Returns the size of reachable strings and buffers after a garbage collection. */
 async function collectedBytes(): Promise<number> {
   return (await collectedHeapBytes()) + process.memoryUsage().arrayBuffers;
 }

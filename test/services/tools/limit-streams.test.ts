@@ -3,7 +3,6 @@ import { Health } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { localCall } from "../../../src/calls/call.ts";
 import { limitStreams } from "../../../src/services/tools/limit-streams.ts";
 
-/** Returns a function that opens streams, and waits for the first message of each. */
 function start(inAll: number, perAddress: number) {
   const method = limitStreams({ inAll, perAddress, addressOf: ({ address }) => address }, async function* () {
     yield "first";

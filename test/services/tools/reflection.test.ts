@@ -67,7 +67,7 @@ describe.each(versions)("$typeName", (version) => {
     const [answer] = await ask([symbol(AnalysisService.typeName)], version);
     const file = filesIn(answer);
     expect(file[0]?.name).toBe(analysisService);
-    // Throws if an import is missing or follows the file that imports it.
+    // Throws if an import is missing or comes after the file that imports it.
     const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: file.toReversed() }));
     expect(registry.getService(AnalysisService.typeName)?.proto).toEqual(AnalysisService.proto);
     expect(registry.getMessage("buf.validate.FieldRules")).toBeDefined();

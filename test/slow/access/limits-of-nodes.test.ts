@@ -26,7 +26,6 @@ import { until, useConnections, useRedis } from "../../support/redis.ts";
 interface Node {
   readonly redis: Redis;
   readonly limits: Limits;
-  /** Closes the node's Redis connection without any cleanup, as a kill does. */
   die(): void;
 }
 
@@ -54,7 +53,7 @@ describeWith("redis")("limits of several nodes", () => {
     return node;
   }
 
-  /** Starts nodes that share an empty key prefix of Redis. */
+  /** Starts nodes that share a new key prefix in Redis. */
   function startNodes(count: number, heldMs?: number): Promise<readonly Node[]> {
     const prefix = `limits-${prefixes++}:`;
     return Promise.all(Array.from({ length: count }, () => startNode(prefix, count, heldMs)));

@@ -6,7 +6,6 @@ import { runKibitz } from "../../cli/run-kibitz.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** Its engines are simulated in this process. */
 const app = useApp({}, { engines: createEnginesInProcess() });
 
 const folder = mkdtempSync(join(tmpdir(), "kibitz-"));

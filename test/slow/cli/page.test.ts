@@ -8,7 +8,6 @@ import { quickestSettings } from "../../support/quickest-settings.ts";
 import { type Server, startServer } from "../../support/start-server.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** The longest wait for a build on a busy machine, in milliseconds. */
 const buildMaxMs = 200_000;
 
 const folder = useTemporaryFolder();

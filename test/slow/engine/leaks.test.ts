@@ -62,7 +62,7 @@ const job = jobOf();
 const endless = jobOf({ depth: 99 });
 
 /**
- * Runs searches that end in different ways: three are answered, one is cancelled during the search, one at its start.
+ * Runs five searches: three are answered, one is cancelled while it runs, and one is cancelled at its start.
  * Does not use `expect`, because vitest keeps every `expect` call in memory.
  */
 async function searchInEveryWay(search: SearchWithRetry, signal: AbortSignal): Promise<void> {

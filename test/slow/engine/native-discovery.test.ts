@@ -18,7 +18,6 @@ const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
 const lite = createRequire(import.meta.url).resolve("stockfish/bin/stockfish-19-lite-single.js");
 
-/** Returns the path of a script that runs a real engine. */
 const realEngine = () => writeScript(`exec "${process.execPath}" "${lite}"`);
 
 /** Returns the path of a script that runs the fake engine. Scripts with different comments have different hashes. */
@@ -30,7 +29,6 @@ function fakeEngine({ comment = "", ...options }: FakeEngineOptions & { readonly
 /** Returns the path of a fake engine that passes the server's test of engines. */
 const goodEngine = (comment = "") => fakeEngine({ learned: true, iterationMs: 1, comment });
 
-/** Returns the engine builds that the server finds, and the warnings that it logs. */
 async function discover(
   where: { readonly files?: readonly string[]; readonly searchPath?: string },
   { signal = forever, times = defaultWatchTimes } = {},

@@ -37,7 +37,7 @@ function reportOf(
   sandbox: "none" | "best",
   { uid, userName }: { uid?: number; userName?: string } = {},
 ): Report {
-  // Another user may not be able to read this checkout.
+  // The other user may have no access to this checkout.
   const node = "node_modules/node/bin/node";
   const parts = ["package.json", "src", "test/engine", node];
   const checkout = uid === undefined ? undefined : copyCheckout(join(createFolder(), "kibitz"), parts);
@@ -71,7 +71,7 @@ describe("a hostile engine cannot do what the sandbox is said to keep it from", 
   test("a hostile engine cannot escape its sandbox if its server runs as the current user", () => {
     const report = reportOf("best");
     expectToHold(report);
-    // A server that is not root neither has another user for engines nor lacks one.
+    // The protection "user" applies only to servers that run as root.
     expect(new Set([...report.holds, ...report.lacks, "user"])).toEqual(new Set(guards));
   });
 
@@ -97,7 +97,7 @@ describe("a hostile engine cannot do what the sandbox is said to keep it from", 
       const report = reportOf("best", { uid: 1000 });
       expectToHold(report);
       expect(report).toMatchObject({ holds: guards.filter((guard) => guard !== "user"), lacks: [] });
-      // The user namespace around the engine is in between.
+      // The engine's user namespace prevents this.
       expect(report.outcomes.readEnvironment).toBe("refused");
     },
   );
@@ -180,7 +180,6 @@ function runAsRoot(
   );
 }
 
-/** Creates a program in a folder that only root may enter. */
 function programOfRoot(): string {
   const file = writeScript("echo up; exec cat", "engine");
   chmodSync(dirname(file), 0o700);
@@ -206,10 +205,10 @@ describeWith(
 
   test("an engine file that the server cannot copy for the engine's user is refused, and the error says how to fix the problem", () => {
     const cache = createFolder();
-    // Somebody else has created the folder.
+    // The folder belongs to another user.
     chownSync(cache, 1000, 1000);
     const { error } = runAsRoot(programOfRoot(), { cache });
-    // If only root can read this checkout, Node is refused first.
+    // If only root can read this checkout, the error is about Node.
     expect(error).toMatch(/engines run as nobody, who may not read \S+\/(engine|node),/);
     expect(error).toContain(`${cache} is not a folder that only the server's user can write to; delete it`);
     expect(error).toContain("Move Kibitz to a folder that every user may read, such as /opt");

@@ -9,7 +9,6 @@ import { startServer } from "../../support/start-server.ts";
 
 export interface Kills {
   readonly kills: number;
-  /** The average time between two kills. */
   readonly everyMs: number;
   readonly seed: number;
   readonly dataDir: string;

@@ -5,7 +5,7 @@ import { findChromium } from "../../support/find-chromium.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** The calls that the API page has to show. */
+/** The ids of the calls that the API page must show. */
 
 const operations = [
   "Analysis-evaluate",
@@ -22,7 +22,6 @@ const operations = [
   "Key-revokeKey",
 ];
 
-/** The loaded API page, with the URLs that it requested and the errors that the browser reported. */
 interface Docs {
   readonly page: Page;
   readonly asked: readonly string[];

@@ -7,8 +7,8 @@ import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 /**
- * The scenarios of the official MCP test suite, by version of MCP. Most other scenarios need a server with special tools, such
- * as `test_simple_text`.
+ * The scenarios of the official MCP test suite that run here, by version of MCP. Most other scenarios need special tools that
+ * Kibitz does not have.
  */
 const scenarios: Readonly<Record<string, readonly string[]>> = {
   "2025-11-25": ["server-initialize", "ping", "tools-list", "dns-rebinding-protection"],

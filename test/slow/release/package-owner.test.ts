@@ -21,7 +21,6 @@ function ownerBy(registry: string): Promise<{ readonly code: number; readonly pr
   });
 }
 
-/** Starts an npm registry that knows one version of our package name, or no version, and returns its URL. */
 async function registryWith(published: Readonly<Record<string, string>> | undefined): Promise<string> {
   const server = createServer((_request, response) => {
     response.writeHead(published ? 200 : 404, { "content-type": "application/json" });

@@ -8,7 +8,6 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 const running = readFileSync(new URL("../../../docs/running.md", import.meta.url), "utf8");
-/** The backup command of docs/running.md, for a database in `data`. */
 const [, command = ""] = /^(umask 077\nnpx node -e .*)$/m.exec(running) ?? [];
 
 test("the documented backup of a running server restores its API keys on another server with the same pepper", async () => {

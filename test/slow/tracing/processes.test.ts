@@ -22,7 +22,6 @@ async function evaluate(url: string): Promise<number> {
   return status;
 }
 
-/** Starts a trace collector that accepts everything. */
 async function openReceiver() {
   const received: { readonly path: string; readonly headers: IncomingHttpHeaders; readonly body: Buffer }[] =
     [];

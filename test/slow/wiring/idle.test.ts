@@ -9,7 +9,7 @@ import { serve } from "../../support/served.ts";
 /** Linux counts how often each thread went to sleep. */
 const test = testWith("util-linux");
 
-/** Returns how often the main thread of a process went to sleep, which is how often it woke up. */
+/** Returns how often the main thread of a process went to sleep. Each sleep ends with one wake-up. */
 function wakesOf(pid: number): number {
   return Number(/^voluntary_ctxt_switches:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, "utf8"))?.[1]);
 }
@@ -34,7 +34,7 @@ async function ask(url: string): Promise<number> {
   return response.status;
 }
 
-/** Waits until the work of the start or a request has ended, and only timers wake the thread. */
+/** Waits until the thread has no more work and only timers wake it. */
 const expectIdle = (pid: number) =>
   expect.poll(() => wakesPerSecond(pid), { timeout: patienceMs }).toBeLessThan(10);
 

@@ -27,7 +27,6 @@ const post = (url: string, request: object, accept: string) =>
 /** Each test has its own position, because Redis caches the answers of earlier tests. */
 const fenOf = (number: number) => `4k3/8/8/8/8/8/4P3/4K3 w - - 0 ${number}`;
 
-/** Long timeouts, because the machine may be busy. */
 const patient = { operationMaxMs: 2000, connectMaxMs: 10_000, briefMaxMs: 2000, announceMs: 300 };
 
 describeWith("redis")("equal nodes with one Redis", () => {

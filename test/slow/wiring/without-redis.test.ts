@@ -5,7 +5,6 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
-/** Prints one line when the process loads a module of the Redis client. */
 const reportingHook = `
 import { registerHooks } from "node:module";
 let reported = false;

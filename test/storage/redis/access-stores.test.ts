@@ -19,7 +19,7 @@ describeWith("redis")("in a Redis", () => {
     connection = await connect(undefined, patient);
   });
 
-  /** Returns the same connection with a new key prefix. */
+  /** Returns the connection with a new key prefix, under which no key exists. */
   function part(): Redis {
     const redis = connection as Redis;
     const name = `part-${parts++}:`;

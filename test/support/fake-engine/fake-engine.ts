@@ -125,7 +125,6 @@ function greet(): void {
   );
 }
 
-/** Runs after a search, when the engine is idle. */
 function whenIdle(): void {
   if (misbehaviour === "flood-idle") {
     flood();

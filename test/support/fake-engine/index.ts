@@ -107,7 +107,6 @@ export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
   return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none ${iterationMs} learned`;
 }
 
-/** Paths of the packages that the fake engine imports. */
 const needed = ["node_modules/chessops", "node_modules/@badrap/result"];
 
 export function commandOfFake({

@@ -29,7 +29,6 @@ export async function startServer(version: "1.1" | "2", handle: RequestListener)
 
 export interface BareCall {
   readonly method?: string;
-  /** The query, with the question mark. */
   readonly query?: string;
   readonly header?: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array;

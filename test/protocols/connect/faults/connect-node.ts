@@ -31,7 +31,6 @@ const longEnoughMs = 200;
 
 const patiently = { timeout: 10_000 };
 
-/** Sends one call over HTTP/1.1 to a server without workarounds. */
 async function ask(method: string, call: string, type?: string) {
   const port = await startServer("1.1", connectNodeAdapter({ routes: answersAtOnce }));
   const answer = await fetch(`http://127.0.0.1:${port}${service}/${call}`, {

@@ -41,7 +41,6 @@ const refused: readonly (readonly [
   [{ header: streamed, body: Buffer.alloc(3) }, "malformed_http", /protocol error/, "StreamEvaluate"],
 ];
 
-/** Parses the error in a JSON response of Connect. */
 function errorIn(text: string): ConnectError {
   const found = JSON.parse(text.slice(text.indexOf("{")));
   const { code, message, details } = found.error ?? found;

@@ -18,7 +18,7 @@ const batch = { requests: [long, { ...long, multipv: 2 }, { ...long, multipv: 3 
 
 const deadlineMs = 400;
 
-/** Expects that the call starts a search before the call's deadline passes. */
+/** Makes a call, and expects that a search starts before the deadline. */
 async function callWithDeadline<T>(call: () => Promise<T>): Promise<T> {
   const { begun } = engines;
   const outcome = await call();

@@ -1,10 +1,10 @@
-/** Samples for Prometheus, and how many alerts have to fire at given times. */
+/** A test of one alert: the samples for Prometheus, and how often the alert fires at given times. */
 export interface Story {
   readonly alert: string;
   readonly scenario: string;
   /** Time series with one value a minute, in promtool's notation: `0+10x5` means 0, 10, 20 … 50. */
   readonly series: Readonly<Record<string, string>>;
-  /** The number of firing alerts by time. An alert may fire once for each node, engine or part. */
+  /** The expected number of firing alerts by time. An alert fires separately for each node, engine or part. */
   readonly fires: Readonly<Record<string, number>>;
 }
 
