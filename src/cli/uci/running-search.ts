@@ -14,7 +14,7 @@ export interface RunningSearch {
   stopAtOnce(): void;
   /** Call this when the opponent has played the expected move. Starts the clock. */
   ponderhit(): void;
-  /** Call this when the input has ended. Ends the search if the search would otherwise continue until a command. */
+  /** Call this when the input has ended. Ends the search if the search waits for a command or has no limit. */
   close(): void;
 }
 

@@ -12,7 +12,7 @@ import { findExecutables, type NativeSearch } from "./find-executables.ts";
 const greetingMaxMs = 5000;
 
 /**
- * Finds the native binaries that support UCI and pass the self-test. The id of a build contains the name that the binary
+ * Finds the native binaries that support UCI and pass the self-test. The id of a build is made from the name that the binary
  * reports.
  */
 export async function discoverNative(
