@@ -107,7 +107,7 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
 }
 
 interface PlayedPgn extends PlayedGame {
-  /** The PGN without a last move `0-0` that means a double forfeit. */
+  /** The PGN. If its last move `0-0` means a double forfeit, this move is removed. */
   readonly pgn: PgnGame;
   readonly warnings: readonly Warning[];
 }
@@ -267,8 +267,8 @@ function removedRights(start: Position, text: string): string {
 }
 
 /**
- * False for warnings about the move counters and the missing history of a FEN. They are of no use here, because a game has
- * moves.
+ * False for warnings about the move counters and the missing history of a FEN. These warnings are of no use for a game whose
+ * moves are known.
  */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";

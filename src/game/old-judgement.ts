@@ -1,6 +1,5 @@
 import type { ChildNode, PgnNodeData } from "chessops/pgn";
 
-/** A judgement that Lichess or Kibitz has already written into a PGN. */
 interface OldJudgement {
   readonly text: string;
   readonly nags: readonly number[];

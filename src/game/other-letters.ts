@@ -31,7 +31,6 @@ const languages: readonly (readonly [name: string, letters: readonly string[]])[
 ];
 const english = "KQRBN";
 
-/** Matches the letter of a piece before a square, or after the square of a promotion. */
 const pieceLetter =
   /(?<!\p{L})(?:Кр|\p{Lu})(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
 

@@ -11,9 +11,8 @@ export type Token = { readonly offset: number } & (
   | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 
-/** DOS ended text files with this character. Before a space, a tag or the end of the text, it is read as a space. */
+/** DOS ended text files with this character. Before a space, a tag or the end of the text, the character is read as a space. */
 const endOfFile = "\u001a";
-/** Matches white space, and characters that have no width. */
 const blank = new RegExp(`(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))+`, "y");
 const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+`, "y");
 const points = "(?:[01½]|1/2|0[.,]5)";
@@ -25,7 +24,6 @@ const spacedResult = new RegExp(
 );
 /** Word processors replace the straight quotation marks of tags with these characters. */
 export const quotes = "\"“”„‟″«»‹›'‘’‚`";
-/** Matches the beginning of a tag, up to and including the first quotation mark. */
 export const tagOpening = `\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*[${quotes}]`;
 const tagName = new RegExp(tagOpening, "y");
 const tagEnd = new RegExp(`[\\n\\r]|[${quotes}][ \\t]*\\]`, "g");

@@ -17,7 +17,7 @@ export interface PgnGame {
   readonly tree: Game<PgnNodeData>;
   /** The result that is written after the moves. */
   readonly result: Result | undefined;
-  /** True if the last move is `0-0`. If this move is illegal, it is not castling but the result of a double forfeit. */
+  /** True if the last move is `0-0`. If this move is illegal, it is the result of a double forfeit and not castling. */
   readonly mayForfeit: boolean;
   readonly warnings: readonly Warning[];
 }
@@ -53,7 +53,6 @@ const nestingMax = 100;
 /** The tags that decide how a game is read. People also write `[fen "…"]`, `[FEN: "…"]` and `[Set-Up "1"]`. */
 const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) => [name.toLowerCase(), name]));
 
-/** Matches the value of the tag Result if both players forfeited the game. */
 const doubleForfeit = /^\s*[0-]\s*[-:/]\s*[0-]\s*$/;
 
 export const warningsMax = 10;
@@ -367,7 +366,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     : pgn;
 }
 
-/** Removes the last move `0-0`, and reads this text as the result of a double forfeit. */
+/** Removes the last move `0-0`, because its text is the result of a double forfeit. */
 export function withForfeit(pgn: PgnGame): PgnGame {
   const { source, tree, moves, warnings } = pgn;
   const written = moves.at(-1);

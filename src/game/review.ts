@@ -68,7 +68,6 @@ export interface BestMove {
 }
 
 interface Alternative {
-  /** The rank of the line in the search. The best line has the rank 1. */
   readonly rank: number;
   readonly move: MoveDescription;
   readonly score: Score;

@@ -6,7 +6,6 @@ import { gameMaxCharacters } from "./read-pgn.ts";
 const tagLine = new RegExp(`^[ \\t\\ufeff\\u001a]*${tagOpening}.*?(?:[${quotes}][ \\t]*\\]|(?=[\\n\\r]|$))`);
 const commentMarks = /[{};]/g;
 
-/** Matches the end of a line. In files of old Macs, a single carriage return ends a line. */
 const lineEnds = /(?<=\n|\r(?!\n))/;
 
 /**

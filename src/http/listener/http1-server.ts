@@ -158,7 +158,6 @@ function errorFromClientError({ code, reason, rawPacket }: ClientError): KibitzE
   }
 }
 
-/** Writes an answer directly to a socket, if Node has created no response. */
 function refuseSocket(socket: Duplex, error: KibitzError, more: Headers, requestId: string): void {
   const { status, headers, body } = problemAnswer(error, requestId);
   const head = [...headers, ["Connection", "close"], ...more]

@@ -37,7 +37,7 @@ export function createHttp2Server(
     streamResetRate: limits.streamResetsPerSecond,
   });
   server.on("session", (session) => {
-    sessions.set(session, { leave: closeWhenIdle(session, limits), refused: 0 });
+    sessions.set(session, { leave: closeWhenIdle(session, limits), refusedStreams: 0 });
     session.once("close", () => sessions.delete(session));
   });
   const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
@@ -45,7 +45,7 @@ export function createHttp2Server(
     if (admit(req, res)) {
       refuseStream(stream);
       const session = sessions.get(stream.session as ServerHttp2Session);
-      if (session && ++session.refused > limits.streamsRefusedMax) {
+      if (session && ++session.refusedStreams > limits.streamsRefusedMax) {
         session.leave();
       }
       return;
@@ -129,8 +129,7 @@ function refuseStream(stream: ServerHttp2Stream): void {
 
 interface Session {
   readonly leave: () => void;
-  /** The number of streams that were rejected because too many calls were in flight. */
-  refused: number;
+  refusedStreams: number;
 }
 
 /**

@@ -41,7 +41,6 @@ export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"
   /** True for a path whose requests are not counted. */
   readonly isProbe: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
-  /** Additional headers of the answer to bytes that Node cannot parse. */
   readonly unreadHeaders?: readonly (readonly [string, string])[];
 }
 

@@ -1,4 +1,3 @@
-/** The Content-Security-Policy of pages that load nothing and run no script. */
 export const staticPolicy =
   "default-src 'none'; style-src 'unsafe-inline'; base-uri 'none'; frame-ancestors 'none'";
 

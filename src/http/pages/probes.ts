@@ -5,7 +5,6 @@ import type { RequestHandler } from "../message.ts";
 import { answerGet, type Page } from "./page.ts";
 
 interface ProbesOptions {
-  /** True if the service can answer requests for analysis. Called for every probe. */
   ready(): boolean;
   draining(): boolean;
   degraded?(): readonly string[];
@@ -58,7 +57,7 @@ export function createReadiness() {
     ready: () => state === "ready",
     draining: () => state === "draining",
     changes,
-    /** Aborted when the server begins to stop, so that endless streams end. */
+    /** Aborted when the server begins to stop, so that streams without an end are closed. */
     stopping: stopping.signal,
     become(next: State): void {
       if (next === state) {

@@ -1,8 +1,3 @@
-/**
- * Passes requests from Node's HTTP server to the handlers of Connect. Other modules of this folder authenticate the caller,
- * read the body, check each message, and reject requests that no handler accepts.
- */
-
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { UniversalHandler, UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { universalResponseToNodeResponse } from "@connectrpc/connect-node";
@@ -102,7 +97,7 @@ export function createConnectAdapter({
   }
 
   /**
-   * Authenticates the caller first. Connect rejects a wrong method or media type without a call of the request gate, which
+   * Authenticates the caller first. Connect rejects a wrong method or media type without calling the request gate, which
    * normally authenticates the caller.
    */
   async function refuse(

@@ -95,7 +95,6 @@ function detailOf<D extends DescMessage>(desc: D, init: MessageInitShape<D>): De
   return { desc, value: create(desc, init) };
 }
 
-/** True if message and details are short enough for the headers of gRPC. */
 function fits({ message, details }: ErrorContent): boolean {
   const trailer = setTrailerStatus(
     new Headers(),

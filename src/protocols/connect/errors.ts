@@ -37,8 +37,8 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
 }
 
 /**
- * Converts an error of Connect to an error of the catalog. Most errors of Connect differ only in their texts, so the text is
- * more important than the code.
+ * Converts an error of Connect to an error of Kibitz. Most errors of Connect differ only in their texts, so the text is more
+ * important than the code.
  * @param input the type of the message that Connect could not read
  */
 export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {
@@ -119,7 +119,6 @@ const codesByText: readonly (readonly [pattern: RegExp, code: ErrorCode])[] = [
   [/^(protocol error|decompression failed|received compressed envelope)/, "malformed_http"],
 ];
 
-/** The error code of Kibitz for each code of Connect. These codes are used if the text of the error is unknown. */
 const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.InvalidArgument, "malformed_http"],
   [Code.DeadlineExceeded, "deadline_exceeded"],

@@ -1,5 +1,3 @@
-/** Creates a handler of Connect for each method. Each handler serves gRPC, gRPC-Web and Connect. */
-
 import type { DescMethod, DescService, Message } from "@bufbuild/protobuf";
 import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
@@ -30,6 +28,7 @@ interface HandlersOptions {
   readonly admittance?: Admittance | undefined;
 }
 
+/** Creates a handler of Connect for each method. Each handler serves gRPC, gRPC-Web and Connect. */
 export function createHandlers({
   services,
   calls,

@@ -1,5 +1,3 @@
-/** Rejects requests that do not reach a handler of Connect. Also explains the rejections of Connect that have an empty body. */
-
 import type { ConnectError } from "@connectrpc/connect";
 import {
   encodeEnvelope,

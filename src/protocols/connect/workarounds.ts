@@ -111,10 +111,7 @@ function setAcceptEncoding(header: Headers, error: unknown): void {
   }
 }
 
-/**
- * Adds details to an error of Connect. Returns the corresponding error of the catalog, or undefined if the error needs no
- * details.
- */
+/** Adds details to an error of Connect. Returns the same error as a KibitzError, or undefined if the error needs no details. */
 function complete(error: unknown, input: DescMessage, requestId: string): KibitzError | undefined {
   if (!(error instanceof ConnectError) || error.code === Code.Canceled || hasErrorInfo(error)) {
     return undefined;

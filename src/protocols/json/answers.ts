@@ -30,7 +30,6 @@ export interface AnswerOptions extends RequestReaderOptions {
 
 const defaultHeartbeatMs = 10_000;
 
-/** A media type in which a route can answer. */
 interface Representation {
   readonly framer: Framer;
   readonly route: Route;

@@ -147,7 +147,6 @@ function repeated(path: readonly (string | number)[]): Violation {
   };
 }
 
-/** A decoder for all bodies, because a decoder has no state between two calls. */
 const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function malformed(message: string): Violation {

@@ -118,7 +118,6 @@ function messageOf({ message, violations }: KibitzError): string {
 
 interface IllegalMove {
   readonly written: string;
-  /** The number of plies in the game before the illegal move. */
   readonly plies: number;
   readonly from: PlayedMoves;
 }

@@ -8,9 +8,8 @@ export interface Answerers {
 }
 
 interface CallerOptions extends Answerers {
-  /** The properties that are the same for all calls of the tool. */
   readonly context: Omit<Call, "method">;
-  /** Called before each time slice of a long task. Throws an error to end the task. */
+  /** Called before each step of a long task. Throws an error to end the task. */
   readonly check?: () => void;
   readonly hasPlayed?: () => void;
 }

@@ -65,7 +65,7 @@ const unsupportedVersion = -32_000;
 
 /**
  * Returns the form of the answer. A client that accepts JSON and events gets events only if its Accept header names events, or
- * if it asks for progress. Most other clients that accept events can read only JSON.
+ * if it asks for progress. Many clients that accept every type can read only JSON.
  * @throws KibitzError if the client accepts neither JSON nor events
  */
 function formOf(accept: string | undefined, { params }: Plain): "json" | "events" | "either" {

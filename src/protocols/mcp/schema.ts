@@ -2,7 +2,6 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { boundsOfField, boundsOfList, type IntegerBounds } from "../../calls/rules.ts";
 
-/** A JSON Schema, version 2020-12. */
 type Schema = JsonObject;
 
 export type ObjectSchema = ReturnType<typeof objectSchema>;

@@ -8,7 +8,6 @@ import type { Report } from "./tool.ts";
 import { annotations, instructions, tools } from "./tools.ts";
 
 export interface Peer {
-  /** Aborted when the client disconnects. This signal cancels all calls of the client. */
   readonly left: AbortSignal;
   /** Returns the methods for one call of a tool. `signal` is aborted if the call is cancelled or the client disconnects. */
   callerFor(signal: AbortSignal): Caller;
