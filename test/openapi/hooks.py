@@ -1,8 +1,7 @@
-"""What schemathesis has to know of chess, and cannot: which text is a position, which engine there is.
+"""Teaches schemathesis about chess positions and engines.
 
-A schema can say that `fen` is a text of 1 to 128 characters. Here its values are exchanged for positions of the corpus,
-whose verdict is known. Where a value breaks the schema, it stays as it is: what is to be refused is still refused
-for that, and for nothing else.
+The schema only says that `fen` is a text of 1 to 128 characters. These hooks replace valid values by positions of the
+corpus, for which the expected response is known. Values that break the schema are not changed.
 """
 
 import hashlib
@@ -15,7 +14,7 @@ import requests
 import schemathesis
 
 CORPUS = [json.loads(line) for line in (Path(__file__).parent.parent / "corpus" / "fens.jsonl").open()]
-# Longer than the schema allows: that is its verdict, not the rules'.
+# Positions that are longer than the schema allows are left out.
 SHORT = [entry for entry in CORPUS if 1 <= len(entry["fen"]) <= 128]
 ANSWERED = [entry["fen"] for entry in SHORT if entry["expect"]["status"] == [200]]
 REFUSED = [entry["fen"] for entry in SHORT if entry["expect"]["status"] == [400]]
@@ -30,7 +29,7 @@ GAMES = [
     {"fen": "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", "moves": ["Re8#"]},
 ]
 
-# What no schema can know: the rules of chess, and what engines are installed with which options.
+# Error codes that depend on the rules of chess or on the installed engines, which a schema cannot describe.
 BEYOND_SCHEMAS = {
     "invalid_fen",
     "illegal_position",
@@ -44,10 +43,10 @@ BEYOND_SCHEMAS = {
 
 OPTIONS = [{}, {"skill_level": 3}, {"uci_limit_strength": True, "uci_elo": 1500}, {"uci_chess960": False}]
 
-# What a plan refuses. Here nothing does: `limited.py` meets real ones.
+# The statuses of refusals by a limit. `limited.py` sets them; without limits the list is empty.
 LIMIT_STATUSES: tuple[int, ...] = ()
 
-# By the id of a case: what the corpus says of each of its requests, "answered", "refused" or "unknown".
+# The expected outcome of each request of a case, by case id: "answered", "refused" or "unknown".
 verdicts: dict[str, list[str]] = {}
 
 
@@ -56,12 +55,12 @@ ITEM = jsonschema_rs.validator_for(
     {"$ref": "#/components/schemas/AnalysisRequest", "components": DOCUMENT["components"]}
 )
 
-# What a call can answer with, beside what it does when nobody asks for anything.
+# Other media types that a call can return if the client accepts them.
 OTHER_TYPES = {"/v1/eval": "text/event-stream", BATCH: "application/x-ndjson", REVIEW: "application/x-ndjson"}
 
 
 def is_integer(value) -> bool:
-    """As JSON Schema has it: 14.0 is one."""
+    """In JSON Schema, 14.0 is an integer."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and value % 1 == 0
 
 
@@ -70,18 +69,18 @@ def is_in_range(movetime_ms) -> bool:
 
 
 def draw(request: dict) -> int:
-    """A number that depends on nothing but the request, so that a run can be repeated."""
+    """Returns a number that depends only on the request, so that a run can be repeated."""
     text = json.dumps(request, sort_keys=True, default=str)
     return int.from_bytes(hashlib.sha256(text.encode(errors="replace")).digest()[:4])
 
 
 def quick(depth: int) -> int:
-    """A search of 30 plies takes minutes."""
+    """Returns a small depth, because a search of 30 plies takes minutes."""
     return 1 + depth % 6
 
 
 def make_sense(request) -> str:
-    """Exchanges what the schema allows for what there is, in place, and tells the verdict on that."""
+    """Replaces valid values of the request, in place, and returns the expected outcome."""
     if not isinstance(request, dict):
         return "unknown"
     number = draw(request)
@@ -94,7 +93,7 @@ def make_sense(request) -> str:
     if not isinstance(fen, str) or not 1 <= len(fen) <= 128:
         return "unknown"
     if number % 8 == 0:
-        # As it was made up, with moves and options and all.
+        # Every eighth request is sent as it was generated.
         return "unknown"
     refuse = number % 8 == 1
     fens = REFUSED if refuse else ANSWERED
@@ -117,7 +116,7 @@ def is_text(value, least: int, most: int) -> bool:
 
 
 def make_sense_of_review(request) -> str:
-    """The same for a game: which texts are one, and that there is one of them, is beyond the schema."""
+    """Replaces the game of a review by a valid game, in place, and returns the expected outcome."""
     if not isinstance(request, dict):
         return "unknown"
     number = draw(request)
@@ -165,16 +164,15 @@ def problem_of(response):
 def filter_failure(context, failure, case, response):
     name = type(failure).__name__
     if name == "RejectedPositiveData" and response.status_code == 400:
-        # Only where the corpus does not promise an answer, and only for what is beyond schemas.
+        # A refusal is allowed if the schema cannot describe its reason and the corpus does not promise an answer.
         known = verdicts.get(case.id, [])
         problem = problem_of(response)
         if case.path == REVIEW and {fault["pointer"] for fault in problem.get("errors", [])} <= {"/pgn", "/moves"}:
-            # That there is one game and not two.
+            # The schema cannot say that a request has exactly one game.
             return "answered" in known
         return "answered" in known or not known or problem.get("code") not in BEYOND_SCHEMAS
     if name == "AcceptedNegativeData" and case.path == BATCH and response.status_code == 200:
-        # What is wrong with one request of a batch is told in the answer to that one: `every_item_is_answered` wants a
-        # problem there, and `credential_comes_first` that the batch is refused like any other to whoever has none.
+        # An invalid request of a batch gets its own problem. `every_item_is_answered` checks this.
         items = case.body.get("requests") if isinstance(case.body, dict) and set(case.body) == {"requests"} else None
         in_items = isinstance(items, list) and 1 <= len(items) <= 200 and not all(map(ITEM.is_valid, items))
         return not in_items
@@ -183,7 +181,7 @@ def filter_failure(context, failure, case, response):
 
 @schemathesis.check
 def credential_comes_first(ctx, response, case):
-    """Whoever sends an invalid key is told so, whatever else they say: here in the very bytes that were answered."""
+    """A request with an invalid key gets 401, even if its body is invalid, too."""
     if response.status_code not in (200, 400, *LIMIT_STATUSES) or draw({"path": case.path, "body": case.body}) % 4 != 0:
         return
     sent = response.request
@@ -195,7 +193,7 @@ def credential_comes_first(ctx, response, case):
 
 @schemathesis.check
 def corpus_is_right(ctx, response, case):
-    """What the corpus says of a position, the service says, too."""
+    """The service answers or refuses a position as the corpus says."""
     meta = case.meta
     if case.path not in ANALYSES or meta is None or not meta.generation.mode.is_positive:
         return
@@ -211,7 +209,7 @@ def corpus_is_right(ctx, response, case):
 
 @schemathesis.check
 def every_item_is_answered(ctx, response, case):
-    """A batch has an answer to each request, in its place, and those that the corpus knows are as it says."""
+    """A batch has an answer for the index of each request, and answers known positions as the corpus says."""
     if case.path != BATCH or response.status_code != 200:
         return
     if "ndjson" in response.headers["content-type"][0]:
@@ -230,7 +228,7 @@ def every_item_is_answered(ctx, response, case):
 
 
 class OwnKey:
-    """A key of the service. What gives its key up gets one of its own for that."""
+    """An API key of the service. Each request that revokes its key gets a new one."""
 
     def __init__(self):
         self.key = None
@@ -248,5 +246,5 @@ class OwnKey:
         case.headers["Authorization"] = f"Bearer {data}"
 
 
-# Asked for every case: a key that was given up must not be sent again.
+# Without a refresh interval, the key is read for every case, so a revoked key is not sent again.
 schemathesis.auth(refresh_interval=None)(OwnKey)

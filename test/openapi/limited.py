@@ -1,7 +1,6 @@
-"""The same requests to a service with the plans that it has by default: many are refused for what they cost.
+"""Sends the same requests to a service with the built-in plans, whose limits refuse many of them.
 
-Every few hundred calls come from another address, as a proxy forwards it, so that there is always somebody who has
-not used anything up yet.
+After every few hundred calls, the address in X-Forwarded-For changes, so there are always callers with unused limits.
 """
 
 import atexit
@@ -14,15 +13,15 @@ import hooks
 import schemathesis
 from schemathesis.auths import unregister
 
-# Without a key, where the limits are the lowest.
+# Requests are sent without a key, because the limits of keyless callers are the lowest.
 unregister()
 
 hooks.LIMIT_STATUSES = (402, 429)
-# Deeper is refused, and so costs nothing.
+# A depth over 20 is refused, so its search does not run.
 hooks.quick = lambda depth: depth if depth > 20 else 1 + depth % 6
 
 CALLS_OF_A_CALLER = 300
-# Answers that were held against the document, by status and code.
+# The number of checked refusals, by status and code.
 met: Counter[str] = Counter()
 calls = 0
 
@@ -35,7 +34,7 @@ def before_call(context, case, kwargs):
 
 
 def described_headers(case, status: int) -> set[str]:
-    """None of a status that is not described: that is the business of the check of statuses."""
+    """Returns the documented headers of a status. Another check reports undocumented statuses."""
     response = hooks.DOCUMENT["paths"][case.path][case.method.lower()]["responses"].get(str(status), {})
     if "$ref" in response:
         response = hooks.DOCUMENT["components"]["responses"][response["$ref"].rsplit("/", 1)[1]]
@@ -43,15 +42,15 @@ def described_headers(case, status: int) -> set[str]:
 
 
 @schemathesis.check
-def limits_are_told(ctx, response, case):
-    """What is refused for its cost says when or how it is not, and how the caller's windows stand."""
+def limits_are_reported(ctx, response, case):
+    """A refusal by a limit says when to retry or how to change the request, and has the documented headers."""
     if response.status_code not in hooks.LIMIT_STATUSES:
         return
     problem = hooks.problem_of(response)
     assert response.headers["content-type"] == ["application/problem+json"]
     assert problem["status"] == response.status_code
     described = described_headers(case, response.status_code)
-    # RateLimit is optional in the document, for those whom nothing limits: here everybody is.
+    # RateLimit is optional in the document, but every caller has limits here.
     missing = [name for name in described if name.lower() not in response.headers]
     assert missing == [], f"no {missing} in {dict(response.headers)}"
     if response.status_code == 429:

@@ -42,7 +42,7 @@ async function ask(method: string, call: string, type?: string) {
 }
 
 export const faultsOfConnectNode: Faults = {
-  async "A broken `Host` or `:authority` throws outside of any try, which ends the process."() {
+  async "A broken `Host` or `:authority` causes an uncaught exception, which ends the process."() {
     const adapter = connectNodeAdapter({ routes: answersAtOnce });
     const thrown: unknown[] = [];
     const port = await startServer("1.1", (req, res) => {
@@ -65,7 +65,7 @@ export const faultsOfConnectNode: Faults = {
     expect(await talk?.({ httpVersion: "1.1" } as UniversalServerRequest)).toMatchObject({ status: 505 });
   },
 
-  async "An unknown method is answered with an empty 404 in no protocol."() {
+  async "An unknown method gets an empty 404, which no RPC protocol allows."() {
     const answer = await ask("POST", "Nope", "application/grpc");
     expect(answer).toMatchObject({ status: 404, body: "" });
     expect(answer.headers.get("content-type")).toBeNull();
@@ -75,7 +75,7 @@ export const faultsOfConnectNode: Faults = {
     expect((await ask("POST", "ListEngines", "application/grpc")).status).toBe(200);
   },
 
-  async "The writer of a stream waits forever if an HTTP/2 client left with its window full."() {
+  async "The writer of a stream waits forever if an HTTP/2 client disconnects while its window is full."() {
     let ended = false;
     const { handlers } = createConnectRouter().rpc(AnalysisService.method.streamEvaluate, async function* () {
       try {

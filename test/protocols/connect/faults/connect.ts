@@ -50,7 +50,7 @@ function errorIn(text: string): ConnectError {
 }
 
 export const faultsOfConnect: Faults = {
-  async "Streams without side effects claim to allow GET, and refuse it."() {
+  async "Streams without side effects list GET as allowed, but refuse GET requests."() {
     const router = createConnectRouter().service(AnalysisService, {});
     const handler = router.handlers.find(({ method }) => method === AnalysisService.method.streamEvaluate);
     expect(handler?.allowedMethods).toContain("GET");
@@ -72,7 +72,7 @@ export const faultsOfConnect: Faults = {
     expect(asked).toBe(1);
   },
 
-  async "A deadline beyond the range of timers has passed at once."() {
+  async "A deadline that is too long for Node timers passes immediately."() {
     const longest = { ...json, "connect-timeout-ms": String(2 ** 31) };
     const { text } = await callBare(
       "ListEngines",
@@ -93,7 +93,7 @@ export const faultsOfConnect: Faults = {
     expect(trailer.get("grpc-message")).toBe("fen%3A%20bad");
   },
 
-  "Half a surrogate pair in the message of an error throws when gRPC writes it."() {
+  "An unpaired surrogate in an error message throws when gRPC sends the message."() {
     expect(() => setTrailerStatus(new Headers(), new ConnectError("\ud800"))).toThrow(URIError);
   },
 
@@ -107,7 +107,7 @@ export const faultsOfConnect: Faults = {
     expect(status).toBe(500);
   },
 
-  async "Errors that Connect makes itself bypass all interceptors and have no details."() {
+  async "Errors of Connect itself bypass all interceptors and have no details."() {
     let calls = 0;
     const interceptor: Interceptor = (next) => (request) => {
       calls++;
@@ -118,12 +118,12 @@ export const faultsOfConnect: Faults = {
     expect(errorIn(text).details).toEqual([]);
   },
 
-  async "Bytes that are no message count as a failure of the server."() {
+  async "A body that is not a message counts as a failure of the server."() {
     const { status } = await callBare("Evaluate", { header: binary, body: Buffer.of(0x0a, 0xff) }, {});
     expect(status).toBe(500);
   },
 
-  async "Errors that Connect makes itself differ in their texts only."() {
+  async "Errors of Connect itself can be distinguished only by their texts."() {
     for (const [call, code, reading, name = "Evaluate"] of refused) {
       const error = errorIn((await callBare(name, call, {}, strict)).text);
       expect(error.details, error.rawMessage).toEqual([]);
@@ -132,7 +132,7 @@ export const faultsOfConnect: Faults = {
     }
   },
 
-  async "A message is decoded in one go, however long that holds the thread."() {
+  async "A message is decoded without pauses, even if this blocks the thread for long."() {
     const body = envelope(JSON.stringify({ requests: Array(20_000).fill({}) }));
     let others = 0;
     setImmediate(() => others++);

@@ -25,7 +25,7 @@ function decodingErrorOf(json: string): Error | undefined {
 }
 
 export const faultsOfProtobuf: Faults = {
-  "An error names the key or value that could not be decoded in its text only."() {
+  "Only the text of an error names the key or value that could not be decoded."() {
     for (const [json, means] of Object.entries(undecodable)) {
       const error = decodingErrorOf(json);
       expect(error?.constructor, json).toBe(Error);
@@ -50,7 +50,7 @@ export const faultsOfProtovalidate: Faults = {
     expect(violations.length).toBeGreaterThan(5000);
   },
 
-  "A violation names the broken limit in its text only."() {
+  "Only the text of a violation names the exceeded limit."() {
     const [violation] = violationsOf({ engine: "x".repeat(65) });
     expect(violation?.message).toContain("64");
     expect(Object.keys(violation ?? {}).toSorted()).toEqual(["field", "forKey", "message", "rule", "ruleId"]);
