@@ -211,8 +211,8 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
 }
 
 /**
- * Decides whether a game is Chess960, because many programs do not write the variant into the PGN. If the castling rights of
- * the FEN are impossible in standard chess, the game is Chess960 in one of these cases:
+ * Returns the start position, in standard chess or Chess960. Many programs do not write the variant into the PGN. If the
+ * castling rights of the FEN are impossible in standard chess, the game is Chess960 in these cases:
  * - a back rank is a start position of Chess960
  * - a castling move of the game needs these rights
  */

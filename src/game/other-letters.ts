@@ -43,10 +43,8 @@ interface InEnglish {
 }
 
 /**
- * Translates the piece letters of a rejected game into English. Returns undefined in these cases:
- * - the game was rejected for another reason
- * - no translation gives a legal game
- * - two translations give different legal games, because R, for example, is a rook in English and a king in French
+ * Translates the piece letters of a rejected game into English. Returns undefined if the reason for the rejection is not a
+ * piece letter, if no translation gives a legal game, or if two translations give different legal games.
  *
  * @param thrown the error of the game
  * @param end the offset of the end of the game, if the text continues with another game

@@ -1,10 +1,13 @@
 export type Phase = "opening" | "middlegame" | "endgame";
 
 /**
- * Finds the phases of a game by the rules in `Divider.scala` of Lichess's repository scalachess:
- * - The middlegame begins when at most ten pieces other than kings and pawns are left, or when fewer than four pieces of a side
- *   are on its back rank, or when the pieces of the two sides are mixed.
- * - The endgame begins when at most six pieces other than kings and pawns are left.
+ * Finds the phases of a game by the rules in `Divider.scala` of Lichess's repository scalachess. The middlegame begins in these
+ * cases:
+ * - at most ten pieces other than kings and pawns are left
+ * - fewer than four pieces of a side are on its back rank
+ * - the pieces of the two sides are mixed
+ *
+ * The endgame begins when at most six pieces other than kings and pawns are left.
  *
  * @returns a function that must be called with the FEN of each position, in the order of the game
  */

@@ -100,9 +100,8 @@ const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
 const enPassant = /^e\.?p\.?$/i;
 
 /**
- * Reads the tokens of one word. A game can be written without spaces, so a word can have many tokens: `12.Nf3!?$14`.
- *
- * Piece letters of other languages are not tokens, because many of them are English piece letters with another meaning.
+ * Reads the tokens of one word. A word such as `12.Nf3!?$14` has many tokens. Piece letters of other languages are not tokens,
+ * because many of them are English piece letters with another meaning.
  *
  * @returns undefined if a part of the word is not a token of PGN
  */

@@ -25,9 +25,6 @@ const commentMaxCharacters = 64 * 1024;
  * A tag pair in a comment begins a new game only if the comment is probably not closed:
  * - no brace follows the tag pair
  * - the next brace is `{`, and a blank line precedes the tag pair
- *
- * `readPgn` rejects the unclosed comment later. `readPgn` also rejects a game that is too long, of which only the beginning is
- * kept.
  */
 export function createSplitter() {
   let game = 1;

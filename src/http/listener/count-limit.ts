@@ -19,9 +19,12 @@ const warnings = {
 const warnEveryMs = 60_000;
 
 /**
- * Creates a function that counts the connections or calls of each holder, such as an IP address. If a limit is reached, the
- * function returns the name of the limit. Otherwise it returns a function to call when the connection or call ends. If the
- * holder is undefined, only the limit `all` applies.
+ * Creates a function that counts the connections or calls of each holder, such as an IP address. The function returns one of
+ * these values:
+ * - the name of a limit that is reached
+ * - a function to call when the connection or call ends
+ *
+ * If the holder is undefined, only the limit `all` applies.
  * @param maxPerHolder is called for each connection or call, because a plan can change the limit
  */
 export function createCountLimit(

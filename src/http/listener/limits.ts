@@ -8,7 +8,7 @@ export const listenerLimits = {
   headersTimeoutMs: 10_000,
   /** The maximum time in which a complete request must arrive. The largest body is a batch of 1 MiB, which needs 560 kbit/s. */
   requestTimeoutMs: 15_000,
-  /** Node searches for late requests at this interval, so a request can exceed its timeout by this time. */
+  /** Node checks the timeouts of requests at this interval. So a request can exceed its timeout by this many milliseconds. */
   checkIntervalMs: 1_000,
   /** The timeout for a connection without calls. Load balancers have a timeout of 60 s and must close the connection first. */
   keepAliveTimeoutMs: 65_000,

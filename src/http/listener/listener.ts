@@ -208,8 +208,6 @@ const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 /**
  * Detects the protocol of a new connection from its first bytes. The next reader of the socket gets these bytes again. Destroys
  * a connection that sends nothing.
- *
- * The complete preface is compared. The first packet can be a single byte, and the HTTP/1.1 method PROPFIND also begins with P.
  */
 function sniffProtocol(
   socket: Socket,
@@ -225,6 +223,7 @@ function sniffProtocol(
     // The first packet can be long, and usually no other packet is needed. So it is not copied.
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, preface.length);
+    // Compare the complete preface: a packet can be a single byte, and the HTTP/1.1 method PROPFIND also begins with P.
     const isHttp2 = seen.compare(preface, 0, length, 0, length) === 0;
     if (isHttp2 && length < preface.length) {
       return;

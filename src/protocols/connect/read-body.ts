@@ -14,10 +14,8 @@ import { connectErrorFrom } from "./errors.ts";
 const headBytes = 5;
 
 /**
- * Returns the body of a call after decompression and checks, and changes the headers of the call accordingly. The checks are
- * necessary because Connect decodes a message without a pause.
- *
- * Only reflection has streams of requests. These requests are short: they are not checked here, and Connect decompresses them.
+ * Returns the body of a call after decompression and checks, and changes the headers of the call accordingly. Streams of
+ * requests are not checked: only reflection has them, and they are short.
  * @param query the query of a GET request, which contains the message, its encoding and its compression
  */
 export function readBody(

@@ -13,10 +13,13 @@ import type { JsonCount } from "../../text/json-scan.ts";
 import { echo, isJsonObject, nameOfJson, type Plain } from "../../text/plain-text.ts";
 
 /**
- * Parses a JSON object in linear time. Rejects repeated keys, more than 1000 keys, and more than 32 nested levels. Also rejects
- * more than 65,536 keys, values and lists in total.
+ * Parses a JSON object in linear time. Throws a KibitzError in these cases:
+ * - a key is repeated
+ * - the text has more than 1000 keys or 32 nested levels
+ * - the text has more than 65,536 keys, values and lists in total
+ * - the text is not a JSON object
+ *
  * @param wanted the text to send instead, for the error about a body that is not an object
- * @throws KibitzError with the violations; a long text costs more of the error quota
  */
 export function readJsonObject(text: string, wanted = "a JSON object"): Plain {
   return parseJsonObject(text, boundJson(text), wanted);

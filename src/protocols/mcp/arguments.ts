@@ -9,9 +9,11 @@ import { movesMax, type ObjectSchema } from "./schema.ts";
 import { jsonIn } from "./tidy-message.ts";
 
 /**
- * Reads the arguments of a tool. Removes arguments that are null, and optional arguments that are an empty text or list. Parses
- * a list, integer or boolean that was sent as a string with JSON. Throws a KibitzError for an unknown argument. The values are
- * validated later.
+ * Reads the arguments of a tool. Throws a KibitzError for an unknown argument.
+ * - Removes arguments that are null, and optional arguments that are an empty text or list.
+ * - Parses a list, integer or boolean that was sent as a string with JSON.
+ *
+ * The values are validated later.
  */
 export function readArguments(sent: Plain, { properties, required }: ObjectSchema): Plain {
   const names = Object.keys(properties);

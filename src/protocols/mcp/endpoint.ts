@@ -40,7 +40,7 @@ const keepOpenMs = 60_000;
 
 const allow = "POST, OPTIONS";
 
-/** Error codes for a body that is not a message. For these errors, JSON-RPC has codes of its own. */
+/** A body with one of these errors is not a message. The client gets the corresponding error of JSON-RPC. */
 const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out_of_range"];
 
 /** Serves the Model Context Protocol at `POST /mcp`, without sessions. The SDK is loaded when the first message arrives. */
@@ -204,8 +204,8 @@ async function sendResponse(
   }
   res.setHeader("Cache-Control", "no-store");
   /**
-   * Sets the RateLimit headers when the first part is ready. These headers are not known earlier, because the SDK returns a
-   * stream before the call of the tool has begun.
+   * Sets the RateLimit headers when the first part is ready. The SDK returns a stream at once, but the headers are known only
+   * later.
    */
   const completeHeaders = () => {
     for (const [name, value] of res.headersSent ? [] : answerHeaders) {

@@ -10,8 +10,8 @@ export interface SendersOptions {
 }
 
 /**
- * Rejects a request of a web page that the operator has not allowed. The MCP specification requires this check. Without it, a
- * web page could reach a server in its visitor's network, even with DNS rebinding.
+ * Rejects a request of a web page that the operator has not allowed. The MCP specification requires this check against DNS
+ * rebinding, by which a web page can reach a server in the network of its visitor.
  *
  * `scheme` is an argument because a proxy in front of this server may use HTTPS.
  * @throws KibitzError `host_not_allowed` or `origin_not_allowed`

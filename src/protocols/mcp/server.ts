@@ -77,8 +77,8 @@ function reportErrors(server: Server, { refused }: Peer): void {
     transport.send = (message, options) => {
       if ("error" in message && message.error.code !== ProtocolErrorCode.InternalError) {
         const isUnknown = message.error.code === ProtocolErrorCode.MethodNotFound;
-        // Do not wait here. The SDK uses the status 404 or 400 only for an error that is sent at once. The endpoint waits until the
-        // error is counted.
+        // Do not wait here, because the SDK uses the status 404 or 400 only for an error that is sent at once. The endpoint
+        // waits until the error is counted.
         refused(noMessage(isUnknown ? 404 : 400)).catch(() => {});
       }
       return send(message, options);
