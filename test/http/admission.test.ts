@@ -123,7 +123,7 @@ describe("connections", () => {
   });
 });
 
-describe("calls under way", () => {
+describe("concurrent calls", () => {
   /** Starts calls over HTTP/2, and records the codes with which their streams are closed. */
   function beginnerOf(base: string) {
     const codes: number[] = [];

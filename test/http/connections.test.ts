@@ -66,7 +66,7 @@ function health(
   return call;
 }
 
-describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS, all in use", () => {
+describe("the limit of connections for an address", () => {
   const app = useService({
     KIBITZ_ACCESS: "public",
     KIBITZ_CONNECTIONS_PER_ADDRESS: "2",
@@ -81,7 +81,7 @@ describe("an address with as many connections as KIBITZ_CONNECTIONS_PER_ADDRESS,
   });
 });
 
-describe("a caller with as many calls under way as its address may have", () => {
+describe("the limit of concurrent calls for a caller", () => {
   const app = useService({
     KIBITZ_ACCESS: "public",
     KIBITZ_CONNECTIONS_PER_ADDRESS: "1",
@@ -126,7 +126,7 @@ describe.each([
   });
 });
 
-describe("watchers of health", () => {
+describe("health watches", () => {
   const app = useService({ KIBITZ_ACCESS: "public", KIBITZ_TRUST_PROXY: "127.0.0.9" });
   const { enterHttp2 } = callersOf(app);
 

@@ -222,7 +222,7 @@ describe("a handler", () => {
   });
 });
 
-describe("connections that waste time", () => {
+describe("slow connections", () => {
   const limits = {
     headersTimeoutMs: 100,
     requestTimeoutMs: 150,

@@ -25,7 +25,7 @@ async function isAlive(base: string): Promise<boolean> {
   return (await fetch(`${base}/healthz`)).ok;
 }
 
-describe("over HTTP/1.1, a problem document and a closed connection answer", () => {
+describe("malformed HTTP/1.1 requests", () => {
   const chunked = "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n";
   test.each([
     ["Host: [", `GET /healthz HTTP/1.1\r\nHost: [\r\n${close}\r\n`, 400, "malformed_http"],
@@ -151,7 +151,7 @@ describe("over HTTP/1.1, a problem document and a closed connection answer", () 
   );
 });
 
-describe("over HTTP/1.1, it is fine to send", () => {
+describe("unusual HTTP/1.1 requests", () => {
   test.each([
     ["HTTP/1.0 without a Host", "GET /healthz HTTP/1.0\r\n\r\n", '{"status":"ok"}'],
     ["an empty Host", `GET /healthz HTTP/1.1\r\nHost:\r\n${close}\r\n`, '{"status":"ok"}'],
@@ -268,7 +268,7 @@ test("garbage after several pipelined requests closes the connection after their
   expect(answers).toMatch(/answer 1[\s\S]*Connection: close[\s\S]*answer 2/);
 });
 
-describe("over HTTP/2, a problem document answers", () => {
+describe("malformed HTTP/2 requests", () => {
   test.each([
     [{ ":authority": "[" }, 400, "malformed_http"],
     [{ ":authority": "%" }, 400, "malformed_http"],

@@ -15,8 +15,8 @@ describeWith(
   "util-linux",
   "redis",
 )("rehearsal", () => {
-  describe("of a node that is alone", () => rehearseAll(drills, false));
-  describe("of a node that shares a Redis", () => rehearseAll(drillsOfMany, true));
+  describe("of a single node", () => rehearseAll(drills, false));
+  describe("of a node with Redis", () => rehearseAll(drillsOfMany, true));
 });
 
 function rehearseAll(all: readonly Drill[], shares: boolean): void {

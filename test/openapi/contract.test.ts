@@ -85,7 +85,7 @@ describe("the errors", () => {
   });
 });
 
-describe("generators of clients", () => {
+describe("client generators", () => {
   test("the OpenAPI document avoids everything that client generators cannot process", () => {
     expect(unreadable(generated)).toEqual([]);
   });
@@ -136,7 +136,7 @@ describe("generators of clients", () => {
   }
 });
 
-describe("the document that is served", () => {
+describe("the served document", () => {
   test("the served OpenAPI document is the generated document with the plans of GET /price", async () => {
     const served = (await (await fetch(`${app.url}/openapi.json`)).json()) as Document & Plain;
     const { plans } = (await (await fetch(`${app.url}/price`)).json()) as { readonly plans: unknown };

@@ -121,7 +121,7 @@ enum Kind {
 // biome-ignore lint/suspicious/noExplicitAny: a document is looked into at a hundred places
 type Document = any;
 
-describe("a made-up proto", () => {
+describe("a test proto", () => {
   const folder = useTemporaryFolder();
   const make = (text: string): Document =>
     documentOf({ services: compileProto(folder, text), version: "1.2.3", examples: [] });

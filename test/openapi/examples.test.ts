@@ -13,7 +13,7 @@ import { useApp } from "../support/running-app.ts";
 /** The examples are recorded responses. `npm run update` records them again. */
 const isLimited = (path: string) => exampleIn(path).status === 429;
 
-describe("a service as it is installed", () => {
+describe("a service with default settings", () => {
   const app = useApp(plainSettings);
 
   test.each(examples.filter((path) => !isLimited(path)))(

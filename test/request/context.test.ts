@@ -32,7 +32,7 @@ test.each([
   expect(spanBelow(header)).toBeUndefined();
 });
 
-describe("a request that came through the edge", () => {
+describe("a request that passed through the HTTP server", () => {
   const raw = (headers = {}) => ({ url: "/v1/eval?x=1", headers, socket: { remoteAddress: "192.0.2.1" } });
   const noRpc = () => false;
 

@@ -190,7 +190,7 @@ describe("stored answers", () => {
   });
 });
 
-describe("a file that cannot be used", () => {
+describe("an unusable file", () => {
   const fileOfEarlierVersion = (folder: string) =>
     withDatabase(folder, (database) =>
       database.exec(
@@ -282,7 +282,7 @@ describe("a file that cannot be used", () => {
   });
 });
 
-describe("a file that another process has locked", () => {
+describe("a locked file", () => {
   test("stored answers are written later without an error if another process has locked their file", async () => {
     const folder = newFolder();
     const { store, said } = openIn(folder);

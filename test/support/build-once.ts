@@ -15,7 +15,7 @@ export interface Sources {
 }
 
 /**
- * Returns the files that a build reads, without files that git ignores, and the cache folder for its result.
+ * Returns the files that a build reads and the cache folder for its result. Leaves out files that git ignores.
  * @param tool the name of the build
  * @param paths the files and folders that the build reads
  */

@@ -10,7 +10,7 @@ import { redisServer } from "./start-redis.ts";
 
 /** A program or package that tests need, but that `npm install` does not install. */
 export interface Component {
-  /** The name of the component, to follow "no" in a message. */
+  /** The name of the component, in a form that fits after the word "no". */
   readonly name: string;
   readonly debian?: string;
   /** How to install the component if Debian has no package for it. */

@@ -9,7 +9,7 @@ function settingsOf(environment: Readonly<Record<string, string>>) {
   return asked.kind === "on" ? asked.settings : expect.fail("there are no traces");
 }
 
-describe("traces are kept", () => {
+describe("enabling and disabling tracing", () => {
   test.each<Record<string, string>>([
     endpoint,
     { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: "https://collector.example/v1/traces" },

@@ -63,7 +63,7 @@ test("a database of a newer Kibitz version is refused, and the error says how to
   );
 });
 
-describe("keys that were made with a pepper", () => {
+describe("API keys with a pepper", () => {
   const pepper = "a pepper of sixteen characters";
   const openWith = (name: string, keyPepper: string | undefined) =>
     open({ KIBITZ_DATA_DIR: join(folder, name), ...(keyPepper && { KIBITZ_KEY_PEPPER: keyPepper }) });
@@ -107,7 +107,7 @@ describe("keys that were made with a pepper", () => {
   });
 });
 
-describe("keys that an address got by itself", () => {
+describe("self-service keys", () => {
   const from = (address: string) => ({ ...caller, address });
   const get = async (access: Access, address: string, idempotencyKey?: string) => {
     const issued = await access.selfService?.issue({ address, name: undefined, idempotencyKey });

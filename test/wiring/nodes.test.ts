@@ -4,7 +4,7 @@ import { joinOthers } from "../../src/wiring/nodes.ts";
 import { describeWith } from "../support/needs.ts";
 import { useConnections, useRedis } from "../support/redis.ts";
 
-describeWith("redis")("an operator whose Redis", () => {
+describeWith("redis")("the log about Redis settings", () => {
   const connect = useConnections(useRedis());
 
   test.each([

@@ -5,7 +5,7 @@ import { plansFromJson, shownPlans } from "../../src/wiring/plans.ts";
 
 const read = (...plans: readonly unknown[]) => plansFromJson(JSON.stringify({ plans }));
 
-describe("a file of plans", () => {
+describe("a plans file", () => {
   test("an empty plans file keeps the built-in plans", () => {
     expect(read()).toEqual({ kind: "plans", plans: builtInPlans });
     expect(read({ id: "free" }, { id: "keyless", limits: {} })).toEqual({
@@ -146,7 +146,7 @@ describe("a file of plans", () => {
   });
 });
 
-describe("what GET /price shows", () => {
+describe("the plans in GET /price", () => {
   const word = fc.stringMatching(/^[a-z0-9][a-z0-9-]{0,31}$/);
   const rate = fc.record({
     name: word,

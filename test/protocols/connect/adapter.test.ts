@@ -166,7 +166,7 @@ describe("grpc-js", () => {
   );
 });
 
-describe("Connect by GET", () => {
+describe("Connect requests by GET", () => {
   test("a Connect request by GET is answered", async () => {
     const { base } = await start();
     const transport = createConnectTransport({ baseUrl: base, httpVersion: "1.1", useHttpGet: true });
@@ -201,7 +201,7 @@ describe("Connect by GET", () => {
   });
 });
 
-describe("a problem document, never an empty body, answers", () => {
+describe("requests that get a problem document", () => {
   const post = (base: string, path: string, type: string) =>
     fetch(base + path, { method: "POST", body: "{}", headers: { "content-type": type } });
 

@@ -23,7 +23,7 @@ function encodedBytesOf(error: ConnectError): number {
 
 const infoOf = (error: ConnectError) => error.findDetails(ErrorInfoSchema)[0];
 
-describe("an error of the catalog", () => {
+describe("a KibitzError", () => {
   test.each(errorCodes)("the RPC error for %s has the documented code and an ErrorInfo", (code) => {
     const error = connectErrorFrom(new KibitzError(code, "what is wrong"), "id-1");
     expect(codeToString(error.code)).toBe(statuses[code]?.[1]);
@@ -202,7 +202,7 @@ test.each([
   );
 });
 
-describe("an exception that is no KibitzError", () => {
+describe("an exception that is not a KibitzError", () => {
   test("an unexpected exception becomes the RPC error internal, without the exception's text", () => {
     const mistake = new TypeError("password is 1234");
     const error = connectErrorFrom(mistake, "id-1");

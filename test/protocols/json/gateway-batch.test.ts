@@ -69,7 +69,7 @@ describe("a batch", () => {
   });
 });
 
-describe("a request of a batch that cannot be read", () => {
+describe("an unreadable request in a batch", () => {
   const mixed = {
     requests: [{ fen: "a" }, { fen: "b", deph: 3 }, 7, { fen: "c" }, { depth: "x" }, null, { fen: "d" }],
   };
@@ -114,7 +114,7 @@ describe("a request of a batch that cannot be read", () => {
   });
 });
 
-describe("a batch as a whole is refused", () => {
+describe("an invalid batch", () => {
   it.each<[string, unknown, string, string]>([
     ["where it is no object", [], "", "invalid_type"],
     ["for a field that is not known", { ...fens("a"), rquests: [] }, "/rquests", "unknown_field"],
@@ -151,7 +151,7 @@ describe("a batch as a whole is refused", () => {
   });
 });
 
-describe("an error that ends a batch which has begun", () => {
+describe("an error after the first result of a batch", () => {
   it.each(["*/*", ndjson])(
     "an error after the first result of a batch becomes the problem of every unanswered request, with Accept: %s",
     async (accept) => {

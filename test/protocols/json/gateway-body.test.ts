@@ -41,7 +41,7 @@ async function readAll(socket: Socket): Promise<string> {
   return text;
 }
 
-describe("a query beside a body", () => {
+describe("a request with a body and a query", () => {
   const ask = (target: string, headers: Record<string, string> = json) =>
     fetch(`${served.url}${target}`, { method: "POST", body: request, headers });
 
@@ -187,7 +187,7 @@ it("the body of a GET is ignored", async () => {
   expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
-describe("the signal of a call", () => {
+describe("the abort signal of a call", () => {
   function nextSignal(): Promise<AbortSignal> {
     return new Promise((resolve) => {
       evaluate.mockImplementationOnce(async (_, context) => {

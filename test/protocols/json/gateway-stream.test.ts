@@ -60,7 +60,7 @@ function eventsOf(text: string): readonly (readonly [string, Record<string, unkn
     });
 }
 
-describe("a stream of events", () => {
+describe("event streams", () => {
   it("an event stream has an event for every state, and repeats the last state in the event done", async () => {
     const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
     expect(response.status).toBe(200);

@@ -171,7 +171,7 @@ describe("places", () => {
   });
 });
 
-describe("what a caller accepts", () => {
+describe("the Accept header", () => {
   it.each(["text/html", "text/event-stream", "application/json;q=0"])(
     "a request is refused if its Accept header excludes JSON: %s",
     async (accept) => {

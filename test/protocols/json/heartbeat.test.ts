@@ -76,7 +76,7 @@ async function read(response: Response, heartbeat: string, release: () => void):
   return sent;
 }
 
-describe("an answer in which nothing happens for a while", () => {
+describe("a slow response", () => {
   it("an event stream gets comments as heartbeats between two events", async () => {
     const release = answerLate(evaluation, evaluation);
     const sent = await read(await post("/v1/eval/stream", {}, events), ": keep-alive\n\n", release);
@@ -153,7 +153,7 @@ it("a quick JSON response has a Content-Length and no heartbeats", async () => {
   expect(response.headers.get("content-length")).toBe(String(sent.length));
 });
 
-describe("an error of a JSON object that takes long", () => {
+describe("an error in a slow JSON response", () => {
   const overloaded = new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });
 
   it("an error after a long wait still has its HTTP status if no heartbeat was sent", async () => {

@@ -21,7 +21,7 @@ function violationsOf(body: string | Uint8Array) {
 
 const bytes = (text: string) => new TextEncoder().encode(text);
 
-describe("what is read", () => {
+describe("valid JSON", () => {
   it.each([
     ["{}", {}],
     [' {"a" : [ 1, {"b":null} ], "c":"x\\"y"}\r\n', { a: [1, { b: null }], c: 'x"y' }],
@@ -70,7 +70,7 @@ describe("what is read", () => {
   });
 });
 
-describe("what is not JSON", () => {
+describe("invalid JSON", () => {
   it.each([
     ["{", "The body is cut off: it ends at line 1, column 2, where `}` is expected."],
     ['{"fen":', "The body is cut off: it ends at line 1, column 8, where a value is expected."],
@@ -146,7 +146,7 @@ it.each([
   ]);
 });
 
-describe("keys that stand twice in their object", () => {
+describe("duplicate keys", () => {
   it.each([
     ['{"a":1,"a":1}', ["/a"]],
     ['{"a":1,"\\u0061":2}', ["/a"]],

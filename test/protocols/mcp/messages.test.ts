@@ -151,7 +151,7 @@ describe("unknown methods and tools", () => {
   );
 });
 
-describe("bodies that are no message", () => {
+describe("invalid bodies", () => {
   const { headers } = oldMessage("ping");
   const post = (body: string | Uint8Array<ArrayBuffer>, more = {}) =>
     fetch(`${app.url}/mcp`, { method: "POST", headers: { ...headers, ...more }, body });

@@ -9,7 +9,7 @@ import { oldMessage } from "./messages.ts";
 
 const page = "https://page.example";
 
-describe("who may send", () => {
+describe("allowed senders", () => {
   const loopback = createSenderCheck({ origins: [page, "*"], hosts: allowedHosts("127.0.0.1", undefined) });
   const anywhere = createSenderCheck({ origins: ["*"], hosts: allowedHosts("0.0.0.0", undefined) });
   const named = createSenderCheck({ origins: [], hosts: allowedHosts("::", ["kibitz.example"]) });

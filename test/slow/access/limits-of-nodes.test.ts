@@ -85,9 +85,9 @@ describeWith("redis")("limits of several nodes", () => {
   testLimits("Redis by three nodes", () => spread(3));
   testWindows("Redis by three nodes", () => spread(3));
 
-  describe("over nodes that are all asked at once", () => {
+  describe("with simultaneous requests to all nodes", () => {
     test.each([1, 2, 3])(
-      "a limit of 60 requests in a window admits exactly 60 if requests arrive at the same time; number of nodes: %i",
+      "a limit of 60 requests a minute admits exactly 60 of many simultaneous requests; number of nodes: %i",
       async (count) => {
         const plan = planWith([{ ...minute, quota: 60 }]);
         const nodes = await startNodes(count);
@@ -133,7 +133,7 @@ describeWith("redis")("limits of several nodes", () => {
     });
   });
 
-  test("a running search counts against its caller's limit while its node is alive, and no longer after the node has died", async () => {
+  test("a running search counts towards its caller's limit until the search ends or its node dies", async () => {
     const plan = planWith([], 1);
     const [one, other] = await startNodes(2, 1000);
     const entry = await one?.limits.enter(keyless(plan), timeOf(60_000));
@@ -183,7 +183,7 @@ describeWith("redis")("limits of several nodes", () => {
   });
 
   test.each([1, 2, 5])(
-    "each node beyond the first allows at most one refusal more than the error quota; number of nodes: %i",
+    "a caller gets at most one extra refusal for each additional node before all nodes enforce the error quota; number of nodes: %i",
     async (count) => {
       const quota = 10;
       const plan = planWith([{ name: "refusals", quota, windowS: 60, unit: "refusal" }]);
@@ -264,7 +264,7 @@ describeWith("redis")("limits while Redis", () => {
     expect(await remainingOf(limits, account)).toEqual([remaining - 1, 1000]);
   });
 
-  test("while Redis is down, each node allows its part of the concurrent searches; after a restart, Redis again counts the searches that still run", async () => {
+  test("while Redis is down, each node enforces its part of the limit of concurrent searches; after a restart, Redis counts running searches again", async () => {
     const { redis, limits } = await startNode();
     const enter = () => limits.enter(account, timeOf(60_000));
     const before = await enter();
@@ -291,7 +291,7 @@ describeWith("redis")("limits while Redis", () => {
     expect((await remainingOf(limits, account))[1]).toBe(900);
   });
 
-  test("a search that ends while Redis hangs stops counting against its caller's limit soon after Redis responds again", async () => {
+  test("a search that ends while Redis hangs stops counting towards its caller's limit soon after Redis responds again", async () => {
     const { redis, limits } = await startNode({ heldMs: 1000 });
     const entry = await limits.enter(account, timeOf(1000));
     server.pause();

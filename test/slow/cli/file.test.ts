@@ -22,7 +22,7 @@ const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 const bad = "8/8/8/8/8/8/8/8 w - -";
 
 describe("eval --file", () => {
-  test("kibitz eval --file compares the moves found with the best moves of the EPD file, and prints the score on standard error", async () => {
+  test("kibitz eval --file compares the engine's moves with the best moves in the EPD file, and prints the score on standard error", async () => {
     const file = fileOf(
       `${mate} bm Re8#; id "found";`,
       "",

@@ -59,7 +59,7 @@ test.each([
   },
 );
 
-test("a server that a shell started in the background with npm start keeps running after the shell exits, and stops at a SIGTERM to npm", async () => {
+test("npm start in the background keeps running after its shell exits, and stops when npm gets SIGTERM", async () => {
   const pidFile = join(folder, "npm.pid");
   const { child, isReady } = await startBy("sh", ["-c", `nohup npm start & echo $! > ${pidFile}`]);
   await expect.poll(() => child.exitCode, poll).toBe(0);

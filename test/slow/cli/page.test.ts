@@ -39,7 +39,7 @@ const reportOfBuild = async ({ log }: Started) => {
 };
 const scriptIn = (page: string) => /src="\.(\/assets\/[^"]+\.js)"/.exec(page)?.[1] ?? "no script";
 
-describe("a checkout whose page is not built", () => {
+describe("a checkout without a built web page", () => {
   test(
     "a server in a checkout builds the web page after its first start, and again only after a source file has changed",
     async () => {
@@ -92,7 +92,7 @@ describe("a checkout whose page is not built", () => {
   );
 });
 
-describe("a build of the page that does not end", () => {
+describe("an interrupted build of the web page", () => {
   const leftIn = (checkout: string) =>
     readdirSync(join(checkout, "dist")).filter((name) => name.startsWith(".web-"));
   const build = (checkout: string) =>

@@ -6,7 +6,7 @@ import { logLevel, serve } from "../../support/served.ts";
 
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
-describeWith("namespaces", "util-linux")("a sandbox that lacks a guard", () => {
+describeWith("namespaces", "util-linux")("a sandbox that lacks a protection", () => {
   test("kibitz eval prints no warning if the sandbox of its engine lacks a protection", async () => {
     const { code, stderr } = await spawnKibitz(
       ["eval", mateInOne, "-d", "4"],

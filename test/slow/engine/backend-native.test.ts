@@ -7,7 +7,7 @@ import { describeWith } from "../../support/needs.ts";
 
 const file = nativeStockfish();
 
-describeWith("native")("on this machine", () => {
+describeWith("native")("the native engine of this machine", () => {
   const where = { files: [file ?? ""], searchPath: "" };
   testBackend(
     "Native Stockfish",

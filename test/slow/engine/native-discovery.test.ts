@@ -51,7 +51,7 @@ afterEach(async () => {
   await expect.poll(enginesRunning, { timeout: patienceMs }).toEqual([]);
 });
 
-describe("files that the operator names", () => {
+describe("configured engine files", () => {
   test("a native engine is listed under the name that it reports over UCI", async () => {
     const file = realEngine();
     const { builds, warnings } = await discover({ files: [file] });
@@ -150,7 +150,7 @@ describe("files that the operator names", () => {
   );
 });
 
-describe("a search on the path", () => {
+describe("engines on the PATH", () => {
   test("the search for engines on the PATH finds the program stockfish, but ignores npm's script of the same name", async () => {
     const file = goodEngine();
     const modules = join(createFolder(), "node_modules");

@@ -59,7 +59,7 @@ describeWith(
   "native",
   "namespaces",
   "util-linux",
-)("a server that is root and whose files nobody else may read", () => {
+)("a server that runs as root from files that only root may read", () => {
   test("a server that runs as root runs every engine as another user, from copies that the server makes once", async () => {
     const folder = checkoutInHome();
     // Replaces /var/cache, where a server that runs as root keeps its copies of engines.

@@ -67,7 +67,7 @@ test("an engine without a sandbox can do everything that the server can do", () 
   expect(outcomes).toMatchObject(Object.fromEntries(done.map((attempt) => [attempt, "done"])));
 });
 
-describe("a hostile engine cannot do what the sandbox is said to keep it from", () => {
+describe("the protections of the sandbox", () => {
   test("a hostile engine cannot escape its sandbox if its server runs as the current user", () => {
     const report = reportOf("best");
     expectToHold(report);
@@ -116,7 +116,7 @@ testWith("util-linux")(
   },
 );
 
-describe("the user that the operator names", () => {
+describe("the configured user", () => {
   const create = (userName: string) => createSandbox({ userName, hide: "/nowhere" });
 
   testWith("root")("engines run as the configured user", async () => {
@@ -190,7 +190,7 @@ describeWith(
   "root",
   "namespaces",
   "util-linux",
-)("a server that is root", () => {
+)("a server that runs as root", () => {
   test("a server that runs as root copies an engine file that only root can read, and runs the copy as the user nobody", () => {
     const cache = createFolder();
     const report = runAsRoot(programOfRoot(), { cache });

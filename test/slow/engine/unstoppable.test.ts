@@ -22,21 +22,21 @@ async function start(backend: EngineBackend, pick: (build: EngineBuild) => boole
 
 const search = (session: EngineSession) => session.search(jobOf({ fen: unstoppable, movetimeMs }), forever);
 
-describe("a position that an engine cannot get out of", () => {
-  test("an engine that does not stop in a position fails with the kind overtime", async () => {
+describe("a position in which an engine does not stop", () => {
+  test("an engine that never stops searching a position fails with the error kind overtime", async () => {
     const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "lite");
     await session.search(jobOf({ depth: 4 }), forever);
     await expect(search(session)).rejects.toMatchObject({ name: "EngineFailure", kind: "overtime" });
   });
 
-  test("the full network answers a position in which the lite network does not stop", async () => {
+  test("the full network answers a position in which the lite network never stops searching", async () => {
     const session = await start(createWasmBackend(settings, noSandbox), ({ net }) => net === "full");
     expect((await search(session)).snapshot.lines).toHaveLength(1);
     expect(session.alive).toBe(true);
   });
 
   testWith("native")(
-    "a native engine answers a position in which the lite network does not stop",
+    "a native engine answers a position in which the lite network never stops searching",
     async () => {
       const where = { files: [nativeStockfish() ?? ""], searchPath: "" };
       const session = await start(createNativeBackend(settings, where, noSandbox, silentLog), () => true);

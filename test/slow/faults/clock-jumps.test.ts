@@ -105,7 +105,7 @@ describe.each([
   });
 });
 
-test("an engine time limit per day resets within a day, even if its window was stored while the clock was a year ahead", async () => {
+test("a daily limit of engine time resets within a day, even if it was stored while the clock was a year ahead", async () => {
   const database = new DatabaseSync(join(folder, "kibitz.db"));
   onTestFinished(() => database.close());
   const headers = { Authorization: `Bearer ${await newKey()}` };

@@ -34,7 +34,7 @@ const available = async () => {
   return Object.fromEntries(engines.map(({ id, paths }) => [id, paths.map((path) => path.available)]));
 };
 
-test("while the default engine cannot start, /readyz, health checks and GET /engines report it; when the engine can start again, the server recovers", async () => {
+test("/readyz, health checks and GET /engines report that the default engine cannot start, and later report its recovery", async () => {
   const health = createClient(Health, createGrpcTransport({ baseUrl: app.url }));
   const leaving = new AbortController();
   const watched: Status[] = [];

@@ -12,7 +12,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const disk = useTemporaryFolder();
 
-describeWith("mounts")("a real disk that is full", () => {
+describeWith("mounts")("a real full disk", () => {
   mountSmallDisk(disk);
   testFullDisk("the disk is full", disk, diskIsFull);
 

@@ -10,7 +10,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const root = useTemporaryFolder();
 
-describeWith("mounts")("standard output on a disk that is full", () => {
+describeWith("mounts")("standard output on a full disk", () => {
   const disk = useTemporaryFolder();
   mountSmallDisk(disk);
   const env = { ...quickestSettings, KIBITZ_DATA_DIR: root };

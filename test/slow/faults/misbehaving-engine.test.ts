@@ -65,7 +65,7 @@ afterEach(async () => {
   await expect.poll(() => enginesRunning().length - app.engines.alive, { timeout: patienceMs }).toBe(0);
 });
 
-describe("a caller whose engine", () => {
+describe("an engine that misbehaves once", () => {
   test.each<[what: string, Misbehaviour, said: readonly string[]]>([
     [
       "exits with code 0 during its search",
@@ -128,7 +128,7 @@ describe("a caller whose engine", () => {
   });
 });
 
-describe("where every engine of a build", () => {
+describe("a build whose engines all misbehave", () => {
   test.each<[what: string, Misbehaviour, status: number, code: string, next: string]>([
     ["crashes in a position", "exit-0", 503, "overloaded", "engine_timeout"],
     ["prints endless lines for a position", "flood-lines", 503, "overloaded", "engine_timeout"],

@@ -14,7 +14,7 @@ import { until, useRedis } from "../../support/redis.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-describeWith("redis")("a node whose Redis is connected and refuses commands", () => {
+describeWith("redis")("a node whose Redis refuses commands", () => {
   const folder = useTemporaryFolder();
   const redis = useRedis(["--dir", folder, "--dbfilename", "taken.rdb"]);
   const metrics = createMetrics("1.2.3");

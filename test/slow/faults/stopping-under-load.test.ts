@@ -42,7 +42,7 @@ async function ask(url: string, number: number): Promise<Outcome> {
 }
 
 test.each(["SIGTERM", "SIGINT"] as const)(
-  "at %s under load, the server answers all accepted requests, leaves no engine running, and exits with 0",
+  "a server that gets %s under load answers all accepted requests, leaves no engine running, and exits with 0",
   async (signal) => {
     const { url, pid, logged, stop } = await serve({ KIBITZ_SLOTS: "2", KIBITZ_QUEUE_MAX_WAIT_MS: "60000" });
     let number = 1;

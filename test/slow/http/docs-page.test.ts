@@ -28,7 +28,7 @@ interface Docs {
   readonly complaints: readonly string[];
 }
 
-describeWith("chromium")("the page of the API in Chromium", () => {
+describeWith("chromium")("the API page in Chromium", () => {
   const app = useApp();
   let browser: Browser | undefined;
   /** Loaded once for all tests, because loading takes seconds. */

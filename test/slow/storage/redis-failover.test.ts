@@ -13,7 +13,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 const operate = ({ port }: RedisProcess, ...words: readonly string[]) =>
   execFileSync("redis-cli", ["-p", String(port), ...words], { encoding: "utf8" });
 
-describeWith("redis")("a Redis whose primary has changed without cutting its clients", () => {
+describeWith("redis")("a failover of Redis that does not disconnect clients", () => {
   const folders = [useTemporaryFolder(), useTemporaryFolder()] as const;
   const started = new AsyncDisposableStack();
   let one: RedisProcess;
@@ -49,7 +49,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
 
   const isUp = (redis: Redis) => until(() => redis.health.kind === "up", Boolean, patienceMs);
 
-  test("if its Redis becomes a replica, a node connects again to the Redis address and writes to the new primary", async () => {
+  test("a node whose Redis becomes a replica connects again and writes to the new primary", async () => {
     using node = await open();
     const { redis, seen } = node;
     await redis.ask("SET", ["before"], ["a"]);
@@ -70,7 +70,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     expect(seen).toHaveLength(2);
   });
 
-  test("if its Redis has lost its replicas, a node connects again to the Redis address and writes to the new primary", async () => {
+  test("a node whose Redis has lost its replicas connects again and writes to the new primary", async () => {
     using node = await open();
     const { redis, seen } = node;
     operate(one, "config", "set", "min-replicas-to-write", "2");
@@ -83,7 +83,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
     expect(seen[0]).toContain("NOREPLICAS");
   });
 
-  test("if its Redis refuses commands because the primary is unreachable, a node connects again and writes to the new primary", async () => {
+  test("a node whose Redis refuses commands for lack of a primary connects again and writes to the new primary", async () => {
     using node = await open();
     const { redis, seen } = node;
     operate(one, "config", "set", "replica-serve-stale-data", "no");
@@ -103,7 +103,7 @@ describeWith("redis")("a Redis whose primary has changed without cutting its cli
   });
 });
 
-describeWith("redis")("a Redis that reads its data again", () => {
+describeWith("redis")("a Redis that is loading its data", () => {
   const folder = useTemporaryFolder();
   let server: RedisProcess;
   beforeAll(async () => {

@@ -50,7 +50,7 @@ async function packagesRead(name: string, env: Readonly<Record<string, string>>)
   return new Set([...modules.matchAll(/@opentelemetry\/[a-z-]+/g)].map(([found]) => found));
 }
 
-describe("the packages of OpenTelemetry", () => {
+describe("loaded OpenTelemetry packages", () => {
   test("a server without a configured trace collector loads the OpenTelemetry API, but not the SDK", async () => {
     expect(await packagesRead("off", { OTEL_SERVICE_NAME: "kibitz" })).toEqual(
       new Set(["@opentelemetry/api"]),
@@ -65,7 +65,7 @@ describe("the packages of OpenTelemetry", () => {
   });
 });
 
-describe("a server with a collector", () => {
+describe("a server with a trace collector", () => {
   test("a server sends its spans to the collector that the OTEL_* variables name before the server stops", async () => {
     const { received, url } = await openReceiver();
     const server = await serve({

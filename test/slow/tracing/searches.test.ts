@@ -42,7 +42,7 @@ describe("a search", () => {
   const metrics = createMetrics("1.2.3");
   const app = useApp({ KIBITZ_SLOTS: "1" }, { engines, metrics });
 
-  test("a search that several callers share is a span in the first caller's trace, and the other callers' traces link to this span", async () => {
+  test("a shared search is a span in the first caller's trace, and the traces of the other callers link to this span", async () => {
     const [first, second, third] = [caller(), caller(), caller()];
     const long = { depth: 25, movetime_ms: 1500 };
     const begun = engines.begun;
@@ -155,7 +155,7 @@ describe("a search whose engine dies", () => {
   });
 });
 
-describe("a search that its engine does not end", () => {
+describe("a search whose engine does not stop", () => {
   const kept = useKeptSpans();
   const app = useApp(
     { KIBITZ_DEFAULT_ENGINE: "stockfish-19" },
@@ -178,7 +178,7 @@ describe("a search that its engine does not end", () => {
   });
 });
 
-describe("tracing with a sampler that keeps no trace of its own", () => {
+describe("a sampler that samples no traces", () => {
   const kept = useKeptSpans({ sampler: "parentbased_traceidratio", ratio: 0 });
   const metrics = createMetrics("1.2.3");
   const app = useApp({ KIBITZ_SLOTS: "1" }, { engines: createEnginesInProcess(), metrics });
@@ -208,7 +208,7 @@ describe("tracing with a sampler that keeps no trace of its own", () => {
   });
 });
 
-describe("tracing with a sampler that keeps all traces", () => {
+describe("a sampler that samples all traces", () => {
   const kept = useKeptSpans({ sampler: "always_on" });
   const metrics = createMetrics("1.2.3");
   const app = useApp({}, { engines: createEnginesInProcess(), metrics });

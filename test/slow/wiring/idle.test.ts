@@ -6,7 +6,7 @@ import { testWith } from "../../support/needs.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { serve } from "../../support/served.ts";
 
-/** Linux counts how often each thread went to sleep. */
+/** These tests need Linux, which counts how often each thread goes to sleep. */
 const test = testWith("util-linux");
 
 /** Returns how often the main thread of a process went to sleep. Each sleep ends with one wake-up. */

@@ -29,7 +29,7 @@ const fenOf = (number: number) => `4k3/8/8/8/8/8/4P3/4K3 w - - 0 ${number}`;
 
 const patient = { operationMaxMs: 2000, connectMaxMs: 10_000, briefMaxMs: 2000, announceMs: 300 };
 
-describeWith("redis")("equal nodes with one Redis", () => {
+describeWith("redis")("nodes with a shared Redis", () => {
   const redis = useRedis();
   const settings = {
     get KIBITZ_REDIS_URL() {
@@ -62,7 +62,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     expect(states.at(-1)).toMatchObject({ search: { stop_reason: "movetime" } });
   });
 
-  test("nodes with a shared Redis answer from the cache what another node has searched", async () => {
+  test("nodes with a shared Redis use cached answers of other nodes", async () => {
     const before = begun();
     const request = { fen: fenOf(2), depth: 12 };
     const found = await ask(one, request);
@@ -91,7 +91,7 @@ describeWith("redis")("equal nodes with one Redis", () => {
     });
   });
 
-  describeWith("redis")("of which one has another build", () => {
+  describeWith("redis")("one node with a different engine build", () => {
     const odd = createEnginesInProcess({ sha256: "f".repeat(64) });
     const oddApp = useApp(settings, { engines: odd, redis: patient });
 

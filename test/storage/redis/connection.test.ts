@@ -161,7 +161,7 @@ describeWith("redis")("a connection to Redis", () => {
   });
 });
 
-describeWith("redis")("a Redis that stands still", () => {
+describeWith("redis")("a hanging Redis", () => {
   const redis = useRedis();
 
   test("failed attempts to connect to a hanging Redis leave no open connections", async () => {
@@ -181,7 +181,7 @@ describeWith("redis")("a Redis that stands still", () => {
   });
 });
 
-describeWith("redis")("a Redis that refuses", () => {
+describeWith("redis")("a Redis that refuses commands", () => {
   const redis = useRedis();
   const connect = useConnections(redis);
 
@@ -263,7 +263,7 @@ describeWith("redis")("a Redis with users", () => {
   });
 });
 
-describeWith("redis")("a Redis by TLS", () => {
+describeWith("redis")("Redis with TLS", () => {
   const folder = useTemporaryFolder();
   const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem") };
   let port: number;

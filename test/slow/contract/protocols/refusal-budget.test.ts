@@ -53,7 +53,7 @@ test.each(heads)(
   },
 );
 
-test("metrics count a refusal by the error quota under the name of that quota, whichever protocol is used", async () => {
+test("metrics count refusals by the error quota under the quota's name for every protocol", async () => {
   const counted = async () =>
     Number(
       /^kibitz_limited_total\{limit="keyless\/refusals"\} (\d+)$/m.exec(await metrics.print())?.[1] ?? 0,

@@ -71,7 +71,7 @@ describe.each(streamClients.filter(({ deadlines }) => deadlines))("$name", ({ op
   });
 });
 
-describe("a deadline of a unary call ends its search", () => {
+describe("the deadline of a unary call", () => {
   test.each(rpcProtocols)(
     "the search of a unary call over $name stops when the call's deadline passes",
     async ({ open }) => {
