@@ -10,10 +10,10 @@ import { languages } from "./languages/index.ts";
 import { type Command, newCaller, openProbe, type Probe, type ProtoJson, type Result } from "./probe.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 
-/** The window of the rate limit, in seconds. */
+/** Seconds. The rate limit allows three requests in this time. */
 const windowS = 6;
 
-/** Every client library sees the same behaviour. Nothing is cached, so that every answer is searched. */
+/** A service without a cache, so that every request starts a search. */
 const app = useApp({
   KIBITZ_ACCESS: "public",
   KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } }),
@@ -47,7 +47,7 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
   });
 
   test.each(["Evaluate", "FindBestMove", "GetPrice"] as const)(
-    "%s answers a client library as it answers JSON over HTTP",
+    "the response to %s over a client library equals the response to JSON over HTTP",
     async (method) => {
       const request = method === "GetPrice" ? { depth: 20 } : { fen: italianGame, depth: 8, multipv: 3 };
       const { code, messages } = await ask({ method, request });
@@ -58,7 +58,7 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
   );
 
   describe("headers", () => {
-    test("an answer carries the request id of its caller and the state of the rate limit", async () => {
+    test("the headers of a response contain the request id of the client and the state of the rate limit", async () => {
       const metadata = { "x-request-id": "clients-4711" };
       const { headers, trailers } = await ask({ method: "Evaluate", request: quick, metadata });
       expect(headers).toMatchObject({
@@ -69,7 +69,7 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
       expect(trailers).not.toHaveProperty("ratelimit");
     });
 
-    test("a stream carries the request id of its caller and the state of the rate limit", async () => {
+    test("the headers of a stream contain the request id of the client and the state of the rate limit", async () => {
       const metadata = { "x-request-id": "clients-4712" };
       const { headers } = await ask({ method: "StreamEvaluate", request: quick, metadata });
       expect(headers).toMatchObject({
@@ -78,14 +78,14 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
       });
     });
 
-    test("the details of an error carry the request id of their caller", async () => {
+    test("the details of an error contain the request id of the client", async () => {
       const metadata = { "x-request-id": "clients-4713" };
       const { details } = await ask({ method: "Evaluate", request: { fen: "x" }, metadata });
       expect(details[0]?.value.metadata.request_id).toBe("clients-4713");
     });
   });
 
-  test("a client reads which rate limit it reached and how long to wait, and is answered after that", async () => {
+  test("a client that exceeds a rate limit reads which limit it was and how long to wait, and succeeds after this time", async () => {
     const evaluate: Command = { method: "Evaluate", request: quick };
     const caller = newCaller();
     for (let count = 0; count < 3; count++) {
@@ -105,14 +105,14 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
       ],
     });
     const delayS = Number.parseInt(refused.details[2]?.value.retryDelay, 10);
-    // An error's own fields are trailers in gRPC and headers in Connect.
+    // The headers of an error are trailers in gRPC, and headers in Connect.
     expect({ ...refused.headers, ...refused.trailers }["retry-after"]).toBe(String(delayS));
     await sleep(delayS * 1000);
     expect((await ask(evaluate, caller)).code).toBe("OK");
   });
 
-  test("a stream deepens and ends with the answer of a unary call", async () => {
-    // Deep enough that the search outlasts a pause of the machine: a reader that comes late gets the newest state alone.
+  test("a stream has increasing depths, and its last evaluation equals the unary response", async () => {
+    // The search must be longer than a pause of the machine, because a late reader gets only the newest state.
     const request = { fen: italianGame, depth: 15, multipv: 2 };
     const { code, messages } = await ask({ method: "StreamEvaluate", request });
     expect(code).toBe("OK");
@@ -128,7 +128,7 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
     expect(states.slice(-1).map(withoutChance)).toEqual(single.messages.map(withoutChance));
   });
 
-  test("a client sends and reads gzip, as the bytes on the wire show", async ({ onTestFinished }) => {
+  test("a client compresses requests and decompresses responses with gzip", async ({ onTestFinished }) => {
     const proxy = await startRecordingProxy(app.url);
     onTestFinished(() => proxy.close());
     const throughProxy = openProbe(program, proxy.url);
@@ -142,7 +142,7 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
     expect((await send({ request: { ...quick, depth: 12, multipv: 5 } })).messages[0]?.lines).toHaveLength(5);
     expect([proxy.hasSentGzip(), proxy.hasReceivedGzip()]).toEqual([false, true]);
 
-    // Longer than 1 KiB: Connect's clients send as it is what is shorter.
+    // Connect clients compress only messages of more than 1 KiB.
     const moves = Array.from({ length: 60 }, () => ["Nf6", "Ng1", "Ng8", "Nf3"]).flat();
     const [answer] = (await send({ request: { ...quick, moves }, compress: true })).messages;
     expect(answer?.terminal.reason).toBe("TERMINAL_REASON_SEVENTYFIVE_MOVES");
@@ -150,12 +150,12 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
   });
 });
 
-/** The states of a search, without the queue positions before them. */
+/** Returns the evaluations of a stream, without the queue positions. */
 function evaluationsOf(events: readonly ProtoJson[]): readonly ProtoJson[] {
   return events.flatMap(({ evaluation }) => (evaluation ? [evaluation] : []));
 }
 
-/** An answer without what differs from one search to the next. */
+/** Removes the fields that differ between equal searches. */
 function withoutChance(answer: ProtoJson): unknown {
   const chance = new Set(["id", "timeMs", "nps", "queueMs", "typicalMs"]);
   return JSON.parse(JSON.stringify(answer), (name, value) => (chance.has(name) ? undefined : value));

@@ -1,16 +1,16 @@
 import { expect } from "vitest";
 import type { Command } from "./probe.ts";
 
-/** One call, and what every client must see of it. */
+/** A call and its expected result for every client library. */
 export interface Case {
-  /** Continues "a client". */
+  /** The end of a test name that begins with "a client". */
   readonly sees: string;
   readonly command: Command;
-  /** True if the call carries a valid key. */
+  /** True if the call is sent with a valid key. */
   readonly key?: true;
-  /** The expected result. Lists are complete; objects may have more members. */
+  /** The expected result. Arrays must match completely. Objects may have additional fields. */
   readonly expected: object;
-  /** Why clients may lawfully see different things, where they do. */
+  /** The reason for an expected result that accepts different values. */
   readonly differs?: string;
 }
 
@@ -18,10 +18,10 @@ export const italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R
 const pawnEndgame = "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1";
 const mated = "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1";
 
-/** Searched in milliseconds. */
+/** This search takes only milliseconds. */
 export const quick = { fen: italianGame, depth: 4 };
 
-/** Searched for a minute, if nobody stops it. */
+/** This search takes a minute unless it is cancelled. */
 export const longSearch = { fen: italianGame, depth: 30, multipv: 5, movetime_ms: 60_000 };
 
 const evaluate = (request: Command["request"]): Command => ({ method: "Evaluate", request });
@@ -35,7 +35,7 @@ const errorInfo = (code: string, nextAction: string) => ({
   },
 });
 
-/** Pairs of a field and the code of what is wrong with it. */
+/** Returns the expected `BadRequest` detail. Each violation is a field and a code. */
 const badRequest = (...violations: readonly (readonly [field: string, code: string])[]) => ({
   type: "google.rpc.BadRequest",
   value: {
@@ -47,7 +47,7 @@ const badRequest = (...violations: readonly (readonly [field: string, code: stri
   },
 });
 
-/** Every error carries its problem document last. */
+/** Returns an expected error. The last detail of every error is the problem document. */
 const refused = (code: string, info: ReturnType<typeof errorInfo>, ...details: readonly object[]) => ({
   code,
   message: expect.stringMatching(/.{10}/),
@@ -111,27 +111,27 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    sees: "reads that a text is no FEN, as a violation of that field",
+    sees: "reads the violation of an invalid FEN",
     command: evaluate({ fen: "8/8/8/4k3/8/4K3/4P3/8 nobody - - 0 1" }),
     expected: invalid("fix_request", ["fen", "invalid_fen"]),
   },
   {
-    sees: "reads that a position is illegal, as a violation of that field",
+    sees: "reads the violation of an illegal position",
     command: evaluate({ fen: "8/8/8/8/8/4K3/4P3/8 w - - 0 1" }),
     expected: invalid("fix_request", ["fen", "illegal_position"]),
   },
   {
-    sees: "reads which move in the list is illegal",
+    sees: "reads the index of an illegal move",
     command: evaluate({ fen: italianGame, moves: ["Nf6", "Ke3"] }),
     expected: invalid("fix_request", ["moves[1]", "illegal_move"]),
   },
   {
-    sees: "reads that depth 0 is out of range",
+    sees: "reads that the depth 0 is out of range",
     command: evaluate({ fen: italianGame, depth: 0 }),
     expected: invalid("send_suggested_request", ["depth", "out_of_range"]),
   },
   {
-    sees: "reads several violations at once",
+    sees: "reads several violations of one request",
     command: evaluate({ fen: italianGame, depth: 0, multipv: 0, movetime_ms: 49 }),
     expected: invalid(
       "send_suggested_request",
@@ -146,12 +146,12 @@ export const cases: readonly Case[] = [
     expected: invalid("fix_request", ["fen", "invalid_fen"]),
   },
   {
-    sees: "is sent to the list of engines after naming an unknown one",
+    sees: "reads the next action list_engines after a request with an unknown engine",
     command: evaluate({ fen: italianGame, engine: "deep-blue" }),
     expected: invalid("list_engines", ["engine", "unknown_engine"]),
   },
   {
-    sees: "can read an error with more violations than fit into its headers",
+    sees: "reads an error whose violations do not fit into the headers",
     command: evaluate({
       fen: italianGame,
       options: Object.fromEntries(
@@ -175,7 +175,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    sees: "reads how to get more than its plan allows",
+    sees: "reads how to get a plan with higher limits",
     command: evaluate({ fen: italianGame, depth: 30 }),
     expected: refused(
       "PERMISSION_DENIED",
@@ -184,17 +184,17 @@ export const cases: readonly Case[] = [
     ),
   },
   {
-    sees: "reads that a message over 64 KiB is refused for good",
+    sees: "reads that a message of more than 64 KiB is refused, and that a retry is useless",
     command: evaluate({ fen: "x".repeat(100_000) }),
     expected: refused("RESOURCE_EXHAUSTED", errorInfo("body_too_large", "fix_request")),
   },
   {
-    sees: "reads that a compressed message is refused if it is over 64 KiB when decompressed",
+    sees: "reads that a compressed message is refused if its decompressed size exceeds 64 KiB",
     command: { ...evaluate({ fen: "x".repeat(100_000) }), compress: true },
     expected: refused("RESOURCE_EXHAUSTED", errorInfo("body_too_large", "fix_request")),
   },
   {
-    sees: "reads an error, not a lost connection, after sending metadata over 16 KiB",
+    sees: "reads an error after sending metadata of more than 16 KiB, without losing the connection",
     command: { ...evaluate({ fen: italianGame, depth: 1 }), metadata: { "x-much": "a".repeat(20_000) } },
     expected: {
       code: expect.toBeOneOf(["RESOURCE_EXHAUSTED", "INTERNAL", "UNKNOWN"]),
@@ -206,18 +206,18 @@ export const cases: readonly Case[] = [
       "from the settings and sends nothing: INTERNAL; HTTP/1.1 answers 431, which Connect's clients call UNKNOWN.",
   },
   {
-    sees: "with a wrong key is refused, and not treated as one without a key",
+    sees: "with a wrong key is refused, although a client without a key is accepted",
     command: { ...evaluate({ fen: italianGame, depth: 1 }), metadata: { authorization: "Bearer kbz_wrong" } },
     expected: refused("UNAUTHENTICATED", errorInfo("invalid_api_key", "check_api_key")),
   },
   {
-    sees: "with a key is answered beyond the limits of callers without one",
+    sees: "with a key is not bound by the limits of callers without a key",
     command: evaluate({ fen: pawnEndgame, depth: 22 }),
     key: true,
     expected: { code: "OK", messages: [{ search: { limits: { depth: 22 } } }] },
   },
   {
-    sees: "reads the limits of its key and what remains of them",
+    sees: "reads the limits and the remaining quota of its key",
     command: { method: "GetKey", request: {} },
     key: true,
     expected: {
@@ -243,7 +243,7 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    sees: "without a key reads how to get one",
+    sees: "without a key reads how to get a key",
     command: { method: "GetKey", request: {} },
     expected: refused("UNAUTHENTICATED", errorInfo("api_key_required", "get_api_key")),
   },

@@ -10,7 +10,8 @@ import { examples } from "./places.ts";
 import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 import { runProgram } from "./run-program.ts";
 
-// The window is so tight that every example has to wait: it asks nine times, three of them in a row within the window even on a busy machine.
+// Seconds. The rate limit allows three requests in this time. An example sends nine requests, so it has to wait even on a
+// busy machine.
 const windowS = 6;
 const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } });
 const app = useApp({
@@ -22,7 +23,7 @@ const app = useApp({
 
 const programs = languages.flatMap(({ needs, examples }) => rowsWith(needs, ...examples));
 
-/** Limits count by address, so each run has one of its own. */
+/** The rate limit is counted by address, so each run uses another address. */
 let callers = 1;
 async function startProxy({ onTestFinished }: TestContext) {
   const proxy = await startRecordingProxy(app.url, `127.0.1.${callers++}`);
@@ -30,7 +31,7 @@ async function startProxy({ onTestFinished }: TestContext) {
   return proxy;
 }
 
-/** Runs at the same time need a key each, because a plan limits how many calls of one key run at once. */
+/** The plan limits the concurrent calls of a key, so each concurrent run needs its own key. */
 const newKey = async ({ url }: RecordingProxy) => String((await post(`${url}/v1/keys`, {})).body.key);
 
 const move = String.raw`[KQRBNa-h][\w+#=x-]+`;
@@ -40,7 +41,7 @@ const bestMove = (depth: string) =>
 const state = new RegExp(String.raw`^depth \d+: ${score} ${move}( final)?$`);
 const waiting = /^rate limited, waiting [1-6] s$/;
 
-// They wait most of their time, so they run beside each other.
+// The examples run concurrently, because they mostly wait.
 describe.concurrent.each(programs)("$name", (program: Program) => {
   const run = (proxy: RecordingProxy, apiKey: string, onLine?: (line: string) => void) =>
     runProgram([...program.command, proxy.url], {
@@ -49,7 +50,7 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
       ...(onLine && { onLine }),
     });
 
-  test("an example evaluates, streams, reviews, asks for less after a refusal, and waits for a rate limit", async (context) => {
+  test("an example evaluates, streams, reviews, reduces its depth after a refusal, and waits for the rate limit", async (context) => {
     const printed = (await run(await startProxy(context), "")).trimEnd().split("\n");
     const lines = printed.filter((line) => !waiting.test(line));
     expect(lines.length, printed.join("\n")).toBeLessThan(printed.length);
@@ -71,17 +72,17 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
     expect(lines.slice(-5)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(bestMove("12"))));
   });
 
-  test("an example with a key is never rate limited, because it sends the key", async (context) => {
+  test("an example with an API key is never rate limited, because it sends the key", async (context) => {
     const proxy = await startProxy(context);
     const printed = await run(proxy, await newKey(proxy));
-    // The two calls that it makes without the key are within the limit.
+    // The example sends two calls without a key, which are within the limit.
     expect(printed.split("\n").filter((line) => waiting.test(line))).toEqual([]);
   });
 
-  test("an example asks again if its connection breaks during a stream, and prints each depth once", async (context) => {
+  test("an example reconnects when its connection breaks during a stream, and prints each depth once", async (context) => {
     const proxy = await startProxy(context);
     const key = await newKey(proxy);
-    // Without a pause, the rest of the answer may arrive before its first line is read here.
+    // Without the pause, the complete response might arrive before the test cuts the connection.
     proxy.pauseAnswers(500);
     let isCut = false;
     const printed = await run(proxy, key, (line) => {
@@ -98,7 +99,7 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
   });
 });
 
-test("every folder of examples is a language whose examples are run", () => {
+test("every folder in examples/ is a language whose examples are tested", () => {
   const folders = readdirSync(examples, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(languages.map(({ name }) => name).toSorted()).toEqual(folders.map(({ name }) => name).toSorted());
 });

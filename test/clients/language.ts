@@ -1,23 +1,23 @@
 import type { Need } from "../support/components.ts";
 
-/** Something that is built for the tests of clients and run from a terminal's view: an example or a probe. */
+/** An example or a probe, which the tests start as a child process. */
 export interface Program {
   readonly name: string;
-  /** Without the address of the service, which is its last argument. */
+  /** The command line without its last argument, the address of the service. */
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A language that the service is called from. */
+/** A programming language with a client library. */
 export interface Language {
   readonly name: string;
-  /** Components that build and run it. */
+  /** The components that the programs need, such as a compiler. */
   readonly needs: readonly Need[];
-  /** Generates and compiles everything, in the cache of tools; nothing if it is built there from the same files. */
+  /** Compiles all programs in the cache folder. Does nothing if the sources have not changed. */
   build(): Promise<void>;
-  /** The programs that users copy: `examples/<name>/`. */
+  /** The programs in `examples/<name>/`. */
   readonly examples: readonly Program[];
-  /** The programs that the table of behaviour drives over stdin and stdout: `test/clients/<name>/`. */
+  /** The programs in `test/clients/<name>/`, which receive calls as JSON on stdin and print the results. */
   readonly probes: readonly Program[];
 }

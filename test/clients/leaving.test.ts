@@ -6,7 +6,7 @@ import { languages } from "./languages/index.ts";
 import { holdEngine, useServiceOfOneEngine, waysToLeave } from "./leaving.ts";
 import { newCaller, openProbe, type Probe } from "./probe.ts";
 
-/** The client waits for this, not for the minute that an abandoned search would take. */
+/** This is less than the minute that the search would take without the disconnect. */
 const patient = { timeout: 30_000 };
 
 const { app, metrics } = useServiceOfOneEngine();
@@ -19,7 +19,7 @@ describe.each(probes)("$name", (program: Program) => {
   });
   afterAll(() => probe.close());
 
-  test("a stream sends its queue position while it waits for an engine", async () => {
+  test("a stream starts with its queue position while it waits for an engine", async () => {
     const holder = holdEngine(app.url);
     await expect.poll(() => metrics.print(), patient).toMatch(/^kibitz_slots_busy 1$/m);
     const asked = probe.ask({
@@ -36,7 +36,7 @@ describe.each(probes)("$name", (program: Program) => {
   });
 
   test.each(waysToLeave)(
-    "a client that leaves by $way frees the engine",
+    "the engine is free after the end of a request by $way",
     async ({ command, code, messagesMin }) => {
       const left = await probe.ask({ ...command, metadata: newCaller() });
       expect(left.code).toBe(code);

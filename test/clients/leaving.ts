@@ -3,7 +3,9 @@ import { type RunningApp, useApp } from "../support/running-app.ts";
 import { longSearch } from "./cases.ts";
 import type { Command } from "./probe.ts";
 
-/** A service that searches one position at a time, nothing from a cache: a caller that leaves and keeps the engine holds up everybody. */
+/**
+ * Starts a service with one slot and no cache. If a client disconnects and its search continues, the next request has to wait.
+ */
 export function useServiceOfOneEngine(): { readonly app: RunningApp; readonly metrics: Metrics } {
   const metrics = createMetrics("1.2.3");
   const settings = {
@@ -15,7 +17,7 @@ export function useServiceOfOneEngine(): { readonly app: RunningApp; readonly me
   return { app: useApp(settings, { metrics }), metrics };
 }
 
-/** Asks for a long search, until it is told to leave. */
+/** Starts a long search. `leave` cancels the search. */
 export function holdEngine(url: string): { leave(): Promise<void> } {
   const leaving = new AbortController();
   const asked = fetch(`${url}/v1/eval`, {
@@ -35,9 +37,9 @@ export function holdEngine(url: string): { leave(): Promise<void> } {
 export interface WayToLeave {
   readonly way: string;
   readonly command: Command;
-  /** The client's own error. */
+  /** The gRPC code that the client library reports. */
   readonly code: string;
-  /** How many messages of a stream it has read at least. */
+  /** The client has read at least this number of messages. */
   readonly messagesMin: number;
 }
 

@@ -4,11 +4,11 @@ import { type Sources, sourcesOf } from "../support/build-once.ts";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** The example that users copy and the probe of a language, with the proto files: in the checkout, and where they are built. */
+/** The source files of the example and of the probe, and the folders in which they are compiled. */
 export interface Place extends Sources {
-  /** `examples/<language>`, where it is built. */
+  /** The folder of the compiled example. */
   readonly example: string;
-  /** `test/clients/<language>`, where it is built. */
+  /** The folder of the compiled probe. */
   readonly probe: string;
 }
 
@@ -22,13 +22,13 @@ export function placeOf(language: string): Place {
   return { ...sources, example: join(sources.folder, example), probe: join(sources.folder, probe) };
 }
 
-/** The folder of the probe in this checkout. */
+/** Returns the source folder of a probe. */
 export function probeOf(language: string): string {
   return join(root, "test/clients", language);
 }
 
-/** The folder of the examples in this checkout. */
+/** The source folder of the examples. */
 export const examples = join(root, "examples");
 
-/** buf, as npm has installed it for development. */
+/** The path of buf, which npm has installed. */
 export const buf = join(root, "node_modules/.bin/buf");

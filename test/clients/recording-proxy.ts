@@ -3,24 +3,22 @@ import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Transform } from "node:stream";
 import { setTimeout as sleep } from "node:timers/promises";
 
-/** Records the traffic between a client and the service. */
 export interface RecordingProxy {
   readonly url: string;
-  /** True if the client has sent anything compressed with gzip. */
+  /** True if the client has sent data that is compressed with gzip. */
   hasSentGzip(): boolean;
-  /** True if the service has sent anything compressed with gzip. */
+  /** True if the service has sent data that is compressed with gzip. */
   hasReceivedGzip(): boolean;
-  /** Waits for so long before it passes on each part of an answer, until {@link cut}: what comes behind a part is then still to come. */
+  /** From now on, each chunk of a response is delayed by `ms`. The delay ends with {@link cut}. */
   pauseAnswers(ms: number): void;
-  /** Breaks every connection, as a node that dies does. New ones are taken. */
+  /** Closes all connections without notice. The proxy accepts new connections. */
   cut(): void;
   close(): Promise<void>;
 }
 
 /**
- * Passes bytes to and from the service, and keeps a copy of them.
- *
- * @param address the address of this machine that the service sees as its caller: limits count by it
+ * Starts a proxy that forwards all bytes and records them.
+ * @param address the IP address from which the proxy connects to the service: rate limits are counted by this address
  */
 export async function startRecordingProxy(url: string, address = "127.0.0.1"): Promise<RecordingProxy> {
   const { hostname, port } = new URL(url);
@@ -75,5 +73,5 @@ export async function startRecordingProxy(url: string, address = "127.0.0.1"): P
   };
 }
 
-/** How a gzip file begins (RFC 1952): neither plain requests nor plain answers hold these bytes. */
+/** The first bytes of gzip data (RFC 1952). Uncompressed requests and responses do not contain these bytes. */
 const gzipMagic = Buffer.from([0x1f, 0x8b, 0x08]);

@@ -5,13 +5,13 @@ import { text } from "node:stream/consumers";
 
 interface Place {
   readonly cwd?: string;
-  /** Over the environment of this process. */
+  /** Variables in addition to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Takes what it prints, line by line, as soon as it does. */
+  /** Called with each line of output immediately. */
   readonly onLine?: (line: string) => void;
 }
 
-/** Runs a program to its end and returns what it printed; fails with all that it said if it fails. */
+/** Runs a program and returns its output. If the program fails, throws an error that contains the output. */
 export async function runProgram(
   command: readonly string[],
   { cwd, env, onLine }: Place = {},

@@ -11,7 +11,7 @@ import { plainListener } from "../http/start-listener.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import type { Balanced, Balancer } from "./balancers.ts";
 
-/** How a node answers a request that is no probe. */
+/** The response of a test node to every request except a probe. */
 type Behaviour = (req: NodeRequest, res: ServerResponse) => void;
 
 const answer: Behaviour = (_, res) => void res.end("answered");
@@ -22,7 +22,7 @@ const lose: Behaviour = (req) => {
     req.socket.destroy();
   }
 };
-/** The answer to a request that was not begun when the server was stopped. */
+/** A node that stops refuses a request in this way before it reads the request. */
 const refuseUnread: Behaviour = (req) => {
   if ("stream" in req) {
     req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -33,7 +33,7 @@ const refuse: Behaviour = (_, res) => {
   res.end('{"code":"overloaded"}');
 };
 
-/** The first of them does this, whichever node gets it, all others answer. */
+/** Applies `behaviour` to the first request at any node, and `then` to all later requests. */
 const firstly = (behaviour: Behaviour, then = answer): Behaviour => {
   let first = true;
   return (req, res) => {
@@ -46,8 +46,8 @@ const firstly = (behaviour: Behaviour, then = answer): Behaviour => {
 const json = { "content-type": "application/json" };
 
 /**
- * Declares the tests that every balancer of `deploy/` has to pass, with the configuration that operators copy: in front of three nodes
- * that have the port of real ones and do as they are told.
+ * Defines the tests for every balancer in `deploy/`. The balancer runs with its configuration from `deploy/` in front of three
+ * test nodes. A test node uses the HTTP listener of Kibitz and a response that the test chooses.
  */
 export function testBalancer(balancer: Balancer): void {
   describe(balancer.name, () => {
@@ -55,7 +55,7 @@ export function testBalancer(balancer: Balancer): void {
     const listeners: Listener[] = [];
     let balanced: Balanced;
     let behave: Behaviour;
-    /** Every request that came to a node: which node, and the path. */
+    /** All requests at the nodes, in the order of their arrival. */
     let asked: { readonly node: number; readonly path: string }[];
 
     const startNode = async (node: number) => {
@@ -65,7 +65,7 @@ export function testBalancer(balancer: Balancer): void {
           createProbes({ ready: () => true, draining: () => false }),
           (req, res) => {
             asked.push({ node, path: req.url ?? "" });
-            // Both kinds of responses have all that these use.
+            // The response classes of HTTP/1.1 and HTTP/2 share the methods that the tests use.
             behave(req, res as ServerResponse);
             return true;
           },
@@ -82,7 +82,7 @@ export function testBalancer(balancer: Balancer): void {
       balanced = await balancer.start([nodes[0], nodes[1], nodes[2]], folder);
       behave = answer;
       asked = [];
-      // Wait until the balancer has seen that the nodes are ready.
+      // Wait until the balancer knows that the nodes are ready.
       await vi.waitFor(async () => expect((await fetch(balanced.url)).status).toBe(200), 60_000);
     });
     afterAll(async () => {
@@ -97,7 +97,9 @@ export function testBalancer(balancer: Balancer): void {
     const post = (path: string, body = "{}") =>
       fetch(`${balanced.url}${path}`, { method: "POST", headers: json, body });
 
-    /** On a connection of its own: on a used one, HAProxy says 502 by ending the connection without a word. */
+    /**
+     * Sends the request over a new connection. On a reused connection, HAProxy may close the connection instead of sending 502.
+     */
     async function statusOf(path: string, method = "POST"): Promise<number | undefined> {
       const call = request(`${balanced.url}${path}`, { method, agent: false, headers: json });
       call.end(method === "POST" ? "{}" : undefined);
@@ -107,7 +109,7 @@ export function testBalancer(balancer: Balancer): void {
     }
 
     test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/chess.analysis.v1.AnalysisService/Evaluate"])(
-      `${balancer.name} asks another node when one is lost before the first byte: %s`,
+      `${balancer.name} retries at another node if a node is lost before the first byte of its response: %s`,
       async (path) => {
         behave = firstly(lose);
         const response = await post(path);
@@ -117,7 +119,7 @@ export function testBalancer(balancer: Balancer): void {
       },
     );
 
-    test(`${balancer.name} sends the largest body of one question again in full`, async () => {
+    test(`${balancer.name} sends the complete request body again, up to the largest body of a single request`, async () => {
       let received = 0;
       behave = firstly(lose, async (req, res) => {
         received = (await buffer(req)).length;
@@ -127,13 +129,13 @@ export function testBalancer(balancer: Balancer): void {
       expect([response.status, received]).toEqual([200, 65_536]);
     });
 
-    test(`${balancer.name} asks two more times at most for what has no side effects`, async () => {
+    test(`${balancer.name} retries a request without side effects at most twice`, async () => {
       behave = lose;
       expect(await statusOf("/v1/eval")).toBeGreaterThanOrEqual(502);
       expect(asked).toHaveLength(3);
     });
 
-    test(`${balancer.name} asks other nodes when one refuses with 503, and passes the last refusal on unchanged`, async () => {
+    test(`${balancer.name} retries a request that a node refuses with 503, and forwards the last refusal unchanged`, async () => {
       behave = firstly(refuse);
       expect((await post("/v1/eval")).status).toBe(200);
       expect(asked).toHaveLength(2);
@@ -152,7 +154,7 @@ export function testBalancer(balancer: Balancer): void {
       ["POST", "/v1/keys"],
       ["DELETE", "/v1/keys/self"],
       ["POST", "/chess.analysis.v1.KeyService/CreateKey"],
-    ])(`${balancer.name} asks once for what has side effects: %s %s`, async (method, path) => {
+    ])(`${balancer.name} never retries a request with side effects: %s %s`, async (method, path) => {
       for (behave of [lose, refuse]) {
         asked = [];
         expect(await statusOf(path, method)).toBeGreaterThanOrEqual(502);
@@ -160,7 +162,7 @@ export function testBalancer(balancer: Balancer): void {
       }
     });
 
-    test(`${balancer.name} asks no other node after an answer has begun`, async () => {
+    test(`${balancer.name} does not retry a request after the start of its response`, async () => {
       behave = (req, res) => {
         res.write("begun");
         setTimeout(() => lose(req, res), 50);
@@ -171,7 +173,7 @@ export function testBalancer(balancer: Balancer): void {
       expect(asked).toHaveLength(1);
     });
 
-    test(`${balancer.name} passes each event of a stream on at once`, async () => {
+    test(`${balancer.name} forwards each event of a stream immediately`, async () => {
       const rest = Promise.withResolvers<void>();
       behave = async (_, res) => {
         res.writeHead(200, { "content-type": "text/event-stream", "x-accel-buffering": "no" });
@@ -186,23 +188,23 @@ export function testBalancer(balancer: Balancer): void {
       expect(String(Buffer.from((await reader.read()).value ?? []))).toBe("event: done\n\n");
     });
 
-    test(`${balancer.name} forwards the address of the caller, whatever the caller claims`, async () => {
+    test(`${balancer.name} forwards the real address of the caller, and not the claimed address`, async () => {
       let forwarded: unknown;
       behave = (req, res) => {
         forwarded = req.headers["x-forwarded-for"];
         answer(req, res);
       };
       await fetch(`${balanced.url}/engines`, { headers: { "x-forwarded-for": "203.0.113.7" } });
-      // Envoy says which address of this machine it is, instead of 127.0.0.1.
+      // Envoy forwards another address of this machine than 127.0.0.1.
       expect(String(forwarded)).toMatch(/(^|, ?)[\d.]+$/);
       expect(String(forwarded)).not.toMatch(/203\.0\.113\.7$/);
       if (balancer.name === "HAProxy") {
-        // The nodes trust its network, and a caller may be in that, or come by a gateway that is.
+        // The nodes trust the network of HAProxy. A caller may be in the same network.
         expect(forwarded).toBe("127.0.0.1");
       }
     });
 
-    test(`${balancer.name} accepts the body of the largest batch`, async () => {
+    test(`${balancer.name} accepts a request body as large as the largest batch`, async () => {
       let received = 0;
       behave = async (req, res) => {
         received = (await buffer(req)).length;
@@ -212,7 +214,10 @@ export function testBalancer(balancer: Balancer): void {
       expect(received).toBe(1_048_576);
     });
 
-    /** A node that lost a call before may be left out for a second; and those that wait for a connection, Envoy does not count. */
+    /**
+     * Waits until every node gets requests. A balancer may exclude a node for a second after an error, and Envoy does not count
+     * requests that wait for a connection.
+     */
     async function untilAllAreAsked(): Promise<void> {
       behave = answer;
       const askMany = async () => {
@@ -234,13 +239,16 @@ export function testBalancer(balancer: Balancer): void {
         const client = connectHttp2(balanced.http2Url);
         client.on("error", () => {});
         return {
-          /** An answer that breaks off, or that HAProxy leaves to its client to ask for again, is no error of the whole run. */
+          /**
+           * Ignores the errors of single calls. A call fails if its response is incomplete, or if HAProxy asks the client to
+           * retry.
+           */
           request: (path = grpc[":path"]) => client.request({ ...grpc, ":path": path }).on("error", () => {}),
           [Symbol.dispose]: () => client.destroy(),
         };
       };
 
-      test(`${balancer.name} spreads the calls of one gRPC connection evenly over the nodes`, async () => {
+      test(`${balancer.name} distributes the calls of one gRPC connection evenly over the nodes`, async () => {
         const waiting: ServerResponse[] = [];
         await untilAllAreAsked();
         asked = [];
@@ -257,7 +265,7 @@ export function testBalancer(balancer: Balancer): void {
         await ended;
       });
 
-      test(`${balancer.name} passes trailers of gRPC on`, async () => {
+      test(`${balancer.name} forwards the trailers of gRPC`, async () => {
         behave = (_, res) => {
           res.writeHead(200, { "content-type": "application/grpc+proto" });
           res.addTrailers({ "grpc-status": "0", "grpc-message": "fine" });
@@ -269,7 +277,7 @@ export function testBalancer(balancer: Balancer): void {
         expect(trailers).toMatchObject({ "grpc-status": "0", "grpc-message": "fine" });
       });
 
-      test(`${balancer.name} lets client and node of a gRPC stream talk in turns`, async () => {
+      test(`${balancer.name} forwards the messages of a bidirectional gRPC stream immediately`, async () => {
         behave = (req, res) => {
           res.writeHead(200, { "content-type": "application/grpc+proto" });
           req.on("data", (part: Buffer) => res.write(`heard ${part}`)).on("end", () => res.end());
@@ -285,7 +293,7 @@ export function testBalancer(balancer: Balancer): void {
         await once(call, "end");
       });
 
-      test(`${balancer.name} sends a gRPC call with its whole body to another node when one is lost or refuses it unread`, async () => {
+      test(`${balancer.name} retries a gRPC call with its complete body if a node is lost or refuses the unread call`, async () => {
         using client = openClient();
         for (const behaviour of [lose, refuseUnread]) {
           asked = [];
@@ -305,7 +313,7 @@ export function testBalancer(balancer: Balancer): void {
         }
       });
 
-      /** By the time that the call is over. */
+      /** Makes a gRPC call. Returns the number of requests at the nodes when the call has ended. */
       async function howOftenAsked(path: string, behaviour: Behaviour): Promise<number> {
         asked = [];
         behave = behaviour;
@@ -315,7 +323,7 @@ export function testBalancer(balancer: Balancer): void {
         return asked.length;
       }
 
-      test(`${balancer.name} asks two more times at most for a gRPC call, and once for a key`, async () => {
+      test(`${balancer.name} retries a gRPC call at most twice, and never retries the creation of a key`, async () => {
         for (const behaviour of [lose, refuseUnread]) {
           expect(await howOftenAsked(grpc[":path"], behaviour)).toBe(3);
           expect(await howOftenAsked("/chess.analysis.v1.KeyService/CreateKey", behaviour)).toBe(1);
@@ -323,7 +331,7 @@ export function testBalancer(balancer: Balancer): void {
       });
     });
 
-    test(`${balancer.name} fails no call when a node stops`, async () => {
+    test(`${balancer.name} causes no failed call when a node stops`, async () => {
       await untilAllAreAsked();
       const stopping = listeners[0];
       await stopping?.stop(0);

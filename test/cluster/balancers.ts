@@ -5,24 +5,23 @@ import { type Program, startProgram } from "../../tools/cluster/programs.ts";
 import { freePort } from "../support/free-port.ts";
 import { pathOf } from "./deploy-tools.ts";
 
-/** A balancer in front of three nodes. */
 export interface Balanced extends AsyncDisposable {
-  /** For plain JSON. */
+  /** The URL for plain JSON. */
   readonly url: string;
-  /** For HTTP/2, which may be another one. */
+  /** The URL for HTTP/2. Some balancers use another port for HTTP/2. */
   readonly http2Url: string;
 }
 
 export interface Balancer {
   readonly name: string;
-  /** The largest body of gRPC, in bytes, that is asked again when a node is lost before it has read all of it. */
+  /** The largest gRPC request body in bytes that is sent to another node after a node has failed. */
   readonly grpcBodyMax: number;
-  /** How long it may ask a node that has stopped, and fail the call, in milliseconds. */
+  /** Milliseconds after the stop of a node in which calls may still fail. */
   readonly leavesOutMs: number;
   start(nodes: HaproxyOptions["nodes"], folder: string): Promise<Balanced>;
 }
 
-/** A question of 64 KiB, behind its prefix. */
+/** A gRPC message of 64 KiB with its prefix of 5 bytes. */
 const largestCall = 65_541;
 
 const haproxy: Balancer = {
@@ -57,7 +56,8 @@ const nginx: Balancer = {
 const envoy: Balancer = {
   name: "Envoy",
   grpcBodyMax: largestCall,
-  // It looks three times, a second apart, so that an overload does not take all nodes out; and a look may take a second.
+  // Envoy excludes a node after three failed probes, one per second. A probe may take a second. Fewer probes would exclude all
+  // nodes during an overload.
   leavesOutMs: 6000,
   async start(nodes, folder) {
     const port = await freePort();
@@ -79,7 +79,7 @@ const envoy: Balancer = {
   },
 };
 
-/** Each runs with the configuration that operators copy, in which only addresses are replaced. */
+/** The balancers run with their configuration from `deploy/`, with other addresses and ports. */
 export const balancers = { haproxy, nginx, envoy };
 
 function writeConfig(

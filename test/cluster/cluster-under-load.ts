@@ -15,33 +15,36 @@ import {
   startTraffic,
 } from "./traffic.ts";
 
-/** State of a node in HAProxy's statistics. */
+/** The statistics of a node in HAProxy. */
 interface Counted {
-  /** Requests at the moment. */
+  /** The number of current requests. */
   readonly now: number;
-  /** Requests so far. */
+  /** The number of all requests since the start. */
   readonly sum: number;
   /** True if HAProxy sends new requests to the node. */
   readonly isUp: boolean;
 }
 
-/** Three nodes behind HAProxy with the configuration that operators copy. */
+/** Three nodes behind HAProxy, with the configuration from `deploy/`. */
 export interface LoadedCluster {
   readonly cluster: Cluster;
-  /** States of all nodes, in their order. */
+  /** Returns the statistics of all nodes, in the order of the nodes. */
   counts(): Promise<readonly Counted[]>;
-  /** Resolves when HAProxy gives the node new requests, or none. */
+  /** Waits until HAProxy sends new requests to the node, or no longer sends any if `isUp` is false. */
   isTaken(node: ClusterNode, isUp?: boolean): Promise<void>;
-  /** Makes HAProxy give all new requests to one node, or to all of them again. */
+  /** Makes HAProxy send all new requests to one node. Without an argument, all nodes get requests again. */
   askOnly(node?: ClusterNode): Promise<void>;
   /**
-   * Makes something happen while JSON callers without retries, and callers of gRPC with the usual policy, ask searches that only
-   * wait: so the callers leave the machine to the nodes. Fails unless every call was answered.
+   * Runs `happen` while many callers send requests to the cluster. JSON callers do not retry. gRPC callers use the usual retry
+   * policy. Fails unless every call is answered.
    */
   answerAllWhile(happen: () => Promise<void>, balanced?: Pick<Balanced, "url" | "http2Url">): Promise<void>;
 }
 
-/** Starts the cluster before the tests of a file or group, and ends it after them. By default its nodes answer with Stockfish 19 lite. */
+/**
+ * Starts the cluster before the tests of a file or group, and stops the cluster after them. The default engine is Stockfish 19
+ * lite.
+ */
 export function useCluster(languages: readonly Language[]): LoadedCluster {
   let running: Cluster | undefined;
   beforeAll(async () => {
@@ -61,16 +64,17 @@ export function useCluster(languages: readonly Language[]): LoadedCluster {
     }
     return running;
   };
-  const tell = async (...commands: readonly string[]) => {
+  const sendCommands = async (...commands: readonly string[]) => {
     const socket = connect(cluster().balancerSocket);
     socket.end(`${commands.join("; ")}\n`);
     return text(socket);
   };
 
   async function counts(): Promise<readonly Counted[]> {
-    const rows = (await tell("show stat")).split("\n").map((row) => row.split(","));
+    const rows = (await sendCommands("show stat")).split("\n").map((row) => row.split(","));
     return cluster().nodes.map(({ name }) => {
-      // Columns of HAProxy: proxy, server, queued now, at most, requests now, at most, limit, so far; the 18th is the state.
+      // The columns of HAProxy's statistics: 0 is the proxy, 1 the server, 4 the current requests, 7 the sum of requests and 17
+      // the status.
       const row = rows.find(([, server]) => server === name) ?? [];
       const [, , , , now, , , sum] = row;
       return { now: Number(now), sum: Number(sum), isUp: row[17]?.startsWith("UP") === true };
@@ -117,7 +121,9 @@ export function useCluster(languages: readonly Language[]): LoadedCluster {
     isTaken,
     async askOnly(only) {
       const stateOf = (node: ClusterNode) => (only === undefined || node === only ? "ready" : "drain");
-      await tell(...cluster().nodes.map((node) => `set server nodes/${node.name} state ${stateOf(node)}`));
+      await sendCommands(
+        ...cluster().nodes.map((node) => `set server nodes/${node.name} state ${stateOf(node)}`),
+      );
     },
     answerAllWhile,
   };

@@ -22,7 +22,7 @@ function start(env: NodeJS.ProcessEnv, ...args: readonly string[]) {
 }
 
 describeWith("redis", "haproxy")("npm run cluster", () => {
-  test("npm run cluster starts a cluster, says how to ask it, and leaves no process behind on Ctrl-C", async () => {
+  test("npm run cluster starts a working cluster, prints a command to call it, and ends all processes on Ctrl-C", async () => {
     const { KIBITZ_PORT: _, KIBITZ_ACCESS: _open, ...settings } = quickestSettings;
     const { child, printed, ended } = start({ PATH: process.env.PATH, ...settings });
     await vi.waitFor(() => expect(printed()).toContain("Ask it:"), 120_000);
@@ -32,13 +32,13 @@ describeWith("redis", "haproxy")("npm run cluster", () => {
     using grpc = grpcCaller(url);
     const [asJson] = await Promise.all([jsonCaller(url)(question), grpc(question)]);
     expect(asJson).toMatch(/^[a-h][1-8]/);
-    // The very command that it prints.
+    // Run the command that `npm run cluster` has printed.
     const [, curl = ""] = /^ {2}(curl -s .+)$/m.exec(printed()) ?? [];
     const asked = spawn("sh", ["-c", curl], { stdio: ["ignore", "pipe", "inherit"] });
     const [answer] = await once(asked.stdout, "data");
     expect(JSON.parse(String(answer))).toMatchObject({ search: { depth: 12 } });
 
-    // More calls at a time than callers without a key may make where there are limits.
+    // In public mode, callers without a key may make fewer concurrent calls.
     const many = await Promise.all(Array.from({ length: 20 }, () => jsonCaller(url)(question)));
     expect(new Set(many)).toEqual(new Set([asJson]));
 
@@ -57,7 +57,7 @@ describeWith("redis", "haproxy")("npm run cluster", () => {
     expect(stillRunning(all)).toEqual([]);
   });
 
-  test("npm run cluster says which programs are missing, and how to install them", async () => {
+  test("npm run cluster prints which programs are missing and how to install them", async () => {
     const { printed, ended } = start({ PATH: "" });
     expect((await ended)[0]).toBe(1);
     expect(printed()).toContain("apt-get install redis-server");

@@ -12,25 +12,30 @@ import { startRedis } from "../support/start-redis.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** For tests that need {@link useCutOffCluster}. */
+/** Defines tests that need {@link useCutOffCluster}. */
 export const describeCutOff = describeWith("haproxy", "redis", "namespaces", "root");
 
 type Cable = "balancer" | "redis";
 
-/** Three nodes behind HAProxy, one of them in a network of its own, with a cable to HAProxy and one to Redis. */
+/**
+ * Three nodes behind HAProxy. One of the nodes has a separate network namespace, which two virtual cables connect to HAProxy
+ * and to Redis.
+ */
 export interface CutOffCluster {
-  /** HAProxy's address. */
+  /** The URL of HAProxy. */
   readonly url: string;
-  /** The node in a network of its own. */
+  /** The node in the separate network namespace. */
   readonly away: Server;
-  /** From now on, what is sent over the cable is lost without a word, as between machines. */
+  /** From now on, all packets on the cable are lost without an error. */
   cut(cable: Cable): void;
-  mend(cable: Cable): void;
-  /** State of that node in HAProxy's statistics: its current requests, and whether it gets new ones. */
+  repair(cable: Cable): void;
+  /**
+   * Returns HAProxy's statistics of the separate node: the number of current requests, and whether the node gets new requests.
+   */
   stateOfAway(): Promise<{ readonly now: number; readonly isUp: boolean }>;
 }
 
-/** Starts it before the tests of a file or group, and ends it after them. The engines only wait. */
+/** Starts the cluster before the tests of a file or group, and stops the cluster after them. The fake engines only wait. */
 export function useCutOffCluster(): CutOffCluster {
   const namespace = `kibitz-${process.pid}`;
   const ip = (...args: readonly string[]) => execFileSync("ip", args, { stdio: "pipe" });
@@ -66,7 +71,7 @@ export function useCutOffCluster(): CutOffCluster {
     const settings = {
       ...waitingEngineSettings(),
       PATH: process.env.PATH,
-      // Every call asks Redis for its caller's limits.
+      // With limits, every call needs Redis.
       KIBITZ_ACCESS: "public",
       KIBITZ_PLANS: plans,
       KIBITZ_SLOTS: "1",
@@ -104,7 +109,7 @@ export function useCutOffCluster(): CutOffCluster {
       return away;
     },
     cut: (cable) => void inside("route", "add", "blackhole", `${near(cable)}/32`),
-    mend: (cable) => void inside("route", "del", "blackhole", `${near(cable)}/32`),
+    repair: (cable) => void inside("route", "del", "blackhole", `${near(cable)}/32`),
     async stateOfAway() {
       const socket = connect(balancerSocket);
       socket.end("show stat\n");

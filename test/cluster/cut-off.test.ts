@@ -5,7 +5,7 @@ import { answerAllWhile, patience } from "./traffic-while-cut-off.ts";
 describeCutOff("a node that is cut off", () => {
   const cluster = useCutOffCluster();
 
-  test("no call fails when a node is cut off from Redis: it stays ready, says so, and recovers by itself", async () => {
+  test("no call fails when a node loses its connection to Redis, and the node reports the outage and recovers", async () => {
     const readiness = async () => {
       const answer = await fetch(`${cluster.away.url}/readyz`);
       return [answer.status, await answer.json()];
@@ -20,7 +20,7 @@ describeCutOff("a node that is cut off", () => {
         await callsMore(20);
         expect(await readiness()).toEqual(degraded);
       } finally {
-        cluster.mend("redis");
+        cluster.repair("redis");
       }
       await vi.waitFor(async () => expect(await readiness()).toEqual(well), patience);
       await callsMore(20);

@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const deploy = join(root, "deploy");
 const chart = join(deploy, "helm/kibitz");
 
-/** Runs a program and returns its output. If the program fails, the error has all of the output. */
+/** Runs a program and returns its output. If the program fails, throws an error that contains the output. */
 function run(file: string, ...args: readonly string[]): string {
   return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }
@@ -29,15 +29,15 @@ describeWith(
 )("what cannot be run without containers is as its schema says", () => {
   const folder = useTemporaryFolder();
 
-  test("hadolint finds nothing in the Dockerfile", () => {
+  test("hadolint finds no problem in the Dockerfile", () => {
     expect(run(pathOf("hadolint"), "--failure-threshold", "style", join(deploy, "Dockerfile"))).toBe("");
   });
 
-  test("the compose file follows the schema of compose", () => {
+  test("the compose file is valid by the schema of Docker Compose", () => {
     run(pathOf("check-jsonschema"), "--builtin-schema", "vendor.compose-spec", join(deploy, "compose.yaml"));
   });
 
-  test("Envoy accepts its configuration", () => {
+  test("Envoy accepts the configuration in deploy/", () => {
     expect(
       run(
         pathOf("envoy"),
@@ -94,7 +94,7 @@ describeWith(
     });
 
     test.each(Object.keys(variants))(
-      "the Helm chart makes only objects that follow the schemas of Kubernetes: %s",
+      "the Helm chart creates only objects that are valid by the schemas of Kubernetes: %s",
       (variant) => {
         const file = join(folder, "rendered.yaml");
         writeFileSync(file, rendered[variant] ?? "");
@@ -109,13 +109,16 @@ describeWith(
       ["redis.url=localhost:6379", /redis.*url/is],
       ["settings.kibitz_access=keys", /kibitz_access/],
       ["service.type=Loadbalancer", /service.*type/is],
-    ])("the Helm chart refuses %s by its schema, and names the value", async (value, message) => {
-      const { code, stdout, stderr } = await runGoTool("helm", "template", "test", chart, `--set=${value}`);
-      expect(code, stdout).not.toBe(0);
-      expect(stderr).toMatch(message);
-    });
+    ])(
+      "the Helm chart refuses the invalid value %s, and the message names the setting",
+      async (value, message) => {
+        const { code, stdout, stderr } = await runGoTool("helm", "template", "test", chart, `--set=${value}`);
+        expect(code, stdout).not.toBe(0);
+        expect(stderr).toMatch(message);
+      },
+    );
 
-    test("the Helm chart gives nodes a file of plans that they can read, and restarts them when it changes", () => {
+    test("the Helm chart mounts the file of plans into every node, and restarts the nodes after a change of the file", () => {
       const { "with all that it can have": text = "", "as it is": usual = "" } = rendered;
       const [, quoted = ""] = /^ +plans\.json: (".*")$/m.exec(text) ?? [];
       const reading = plansFromJson(JSON.parse(quoted));
@@ -127,12 +130,12 @@ describeWith(
       expect(usual).not.toContain("plans");
     });
 
-    test("the Helm chart writes a large number of a setting as Kibitz reads it", () => {
+    test("the Helm chart writes large numbers in settings without an exponent", () => {
       const { "with all that it can have": text = "" } = rendered;
       expect(text).toContain('{ name: KIBITZ_SELF_SERVICE_KEYS_MAX, value: "1000000" }');
     });
 
-    test("the containers of the Helm chart run without root, and write only to volumes", () => {
+    test("the containers of the Helm chart run without root, and can write only to volumes", () => {
       const { "as it is": text = "" } = rendered;
       expect(text.match(/^kind: Deployment$/gm)).toHaveLength(2);
       for (const promise of ["runAsNonRoot: true", "readOnlyRootFilesystem: true", "drop: [ALL]"]) {
@@ -140,22 +143,22 @@ describeWith(
       }
     });
 
-    test("the Helm chart leaves a node enough time to stop", () => {
+    test("the grace period in the Helm chart is longer than the stop of a node takes", () => {
       const { "as it is": text = "" } = rendered;
       const graceS = Number(/terminationGracePeriodSeconds: (\d+)/.exec(text)?.[1]);
       const sleepS = Number(/sleep: \{ seconds: (\d+) \}/.exec(text)?.[1]);
-      // The longest stop that was measured: docs/measured.md.
+      // The longest stop in docs/measured.md takes 21 s.
       expect(graceS - sleepS).toBeGreaterThan(21);
     });
 
-    test("the Helm chart scales by the expected wait, which nodes report to Prometheus, and Prometheus to Kubernetes", () => {
+    test("the Helm chart scales by the expected wait, a metric that Prometheus reads from the nodes and Kubernetes from Prometheus", () => {
       const { "with all that it can have": text = "", "as it is": usual = "" } = rendered;
       const [, signal = ""] = /type: Pods\n +pods:\n +metric: \{ name: (\w+) \}/.exec(text) ?? [];
       expect(describeMetrics().map(({ name }) => name)).toContain(signal);
       const adapter = readFileSync(join(deploy, "monitoring/prometheus-adapter.yaml"), "utf8");
       expect(adapter).toContain(`seriesQuery: ${signal}{`);
       expect(adapter).toContain(`name: { as: ${signal} }`);
-      // On an address that Prometheus reaches, by a port that the policy lets it reach, of the name that it looks for.
+      // Prometheus can reach the metrics only if the address, the network policy and the port name are right.
       for (const promise of [
         "name: KIBITZ_METRICS_HOST, value: 0.0.0.0",
         "{ port: metrics }",
@@ -169,7 +172,7 @@ describeWith(
   testWith("prometheus")(
     "promtool accepts the discovery of nodes in Kubernetes, and the query of the adapter when it is filled in",
     () => {
-      // Debian's Prometheus knows no discovery by Kubernetes: all but that is read by it.
+      // Debian's Prometheus does not support Kubernetes service discovery. The test checks the rest of the configuration.
       const config = readFileSync(join(deploy, "monitoring/prometheus-kubernetes.yml"), "utf8");
       const readable = config.replace(/ {4}kubernetes_sd_configs:\n(?: {6}.*\n)+/, "");
       expect(readable).not.toBe(config);
@@ -190,7 +193,7 @@ describeWith(
     },
   );
 
-  test("HAProxy accepts its configuration for names of Kubernetes", () => {
+  test("HAProxy accepts its configuration for Kubernetes", () => {
     execFileSync("haproxy", ["-c", "-f", join(deploy, "haproxy/haproxy.cfg")], {
       env: { ...process.env, NODES: "kibitz-nodes.default.svc.cluster.local:8080", NODES_MAX: "64" },
       stdio: "pipe",
@@ -201,8 +204,8 @@ describeWith(
 describeWith("root", "namespaces")("what a container of the image gives a node", () => {
   const folder = useTemporaryFolder();
 
-  test("a node runs without root and capabilities, and with only /tmp and its data writable", async () => {
-    // The user of the Dockerfile, on this checkout in the place of /app.
+  test("a node works without root and capabilities, with write access only to /tmp and its data folder", async () => {
+    // The script uses the user id of the Dockerfile, and mounts this checkout in place of /app.
     const script = `set -e
       mkdir ${folder}/app ${folder}/data && chown 10001 ${folder}/data
       mount --bind ${root} ${folder}/app && mount -o remount,bind,ro ${folder}/app

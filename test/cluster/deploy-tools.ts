@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 
-/** The programs of `requirements.txt`: Envoy, and what checks the files of `deploy/`. */
+/** The programs in `requirements.txt`: Envoy and tools that check the files in `deploy/`. */
 export type DeployTool = "envoy" | "hadolint" | "kubernetes-validate" | "check-jsonschema";
 
 const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));
@@ -15,7 +15,10 @@ export const isInstalled = () => existsSync(complete);
 
 export const pathOf = (tool: DeployTool) => join(venv, "bin", tool);
 
-/** Installs what is missing, and says why it cannot. Made once for each list of requirements. */
+/**
+ * Installs the tools, or prints why the installation failed. A tool is installed again only after a change of
+ * `requirements.txt`.
+ */
 export default function installDeployTools(): void {
   if (isInstalled()) {
     return;

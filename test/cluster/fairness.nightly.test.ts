@@ -17,7 +17,7 @@ interface Answer {
   readonly search?: { readonly queue_ms: number };
 }
 
-/** A caller with an address of its own and a key, because keys that one address gets are one caller. */
+/** A caller with its own address and its own key. Keys of the same address would be one caller. */
 interface Caller {
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;
@@ -29,7 +29,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy", () => {
     limits: { concurrent: 2000, rates: [rateOf("minute", 100_000, 60)] },
   });
 
-  test("the first request of a key waits for the search that runs and seldom for one more, on each node, while 1,300 requests of another key wait", async () => {
+  test("the first request of a caller waits for one or two searches, although 1,300 requests of another caller are waiting", async () => {
     await using cluster = await startCluster({
       env: {
         ...waitingEngineSettings(),
@@ -74,15 +74,15 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy", () => {
     });
     const waiting = async () =>
       (await readNodes(redis)).map((node) => node.waiting).reduce((sum, one) => sum + one, 0);
-    // HAProxy ends a call that was silent for 90 s: until then, all is over.
+    // HAProxy closes a call after 90 s without data. The test ends earlier.
     const depth = 11;
     const searchMs = (depth - 1) * iterationMs;
     const targets = [cluster, ...cluster.nodes].flatMap(({ url }) => Array.from({ length: 5 }, () => url));
     const others = await Promise.all(targets.map(newCaller));
     const flooding = await newCaller();
     const failures: unknown[] = [];
-    // They are more than a connection from HAProxy to a node may have: it has to open others, and to lose none. They come within half a
-    // minute: HAProxy marks a node down that accepts no connection for two seconds, and here all processes share two cores.
+    // HAProxy needs several connections to each node for these requests, and must lose none of the requests. The requests start
+    // over half a minute, because HAProxy excludes a node that accepts no connection for two seconds.
     const asked = Array.from({ length: 1300 }, async (_, index) => {
       await sleep(20 * index);
       while (!leaving.signal.aborted && failures.length === 0) {
@@ -101,8 +101,8 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy", () => {
         const answer = await post(url, "/v1/eval", nextQuestion(depth), others[index] as Caller);
         waitedMs.push(answer.search?.queue_ms ?? Number.NaN);
       }
-      // In its turn among all, it would wait for hundreds. Two, because another one of the flood goes first if searches were expected to
-      // take longer a moment ago: the expectation learns from each search, and here those of a busy machine differ.
+      // Without fairness, a request would wait for hundreds of searches. It may wait for two: if the expected time of a search
+      // has just increased, a request of the flood is served first.
       waitedMs.sort((a, b) => a - b);
       expect(waitedMs[targets.length / 2], `the median of ${waitedMs}`).toBeLessThan(1.2 * searchMs);
       expect(waitedMs.at(-1), `the worst of ${waitedMs}`).toBeLessThan(2.2 * searchMs);

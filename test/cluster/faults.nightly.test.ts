@@ -12,7 +12,7 @@ import { useCluster } from "./cluster-under-load.ts";
 import { jsonCaller, nextQuestion, startTraffic } from "./traffic.ts";
 import { forgetAnswers, killUnderStreams, watchExample } from "./watch-example.ts";
 
-/** Faults of nodes that change rarely, and clients in all languages: the rest is in `faults.test.ts`. */
+/** Faults that rarely change, with clients in all languages. `faults.test.ts` tests the other faults. */
 describeWith(
   "redis",
   "haproxy",
@@ -26,7 +26,7 @@ describeWith(
   const loaded = useCluster(languages);
   const firstNode = () => loaded.cluster.nodes[0] as ClusterNode;
 
-  /** Sends a signal to a node and to its engines. */
+  /** Sends a signal to the first node and its engines. */
   function signal(name: NodeJS.Signals): void {
     const { pid } = firstNode();
     for (const each of [pid, ...descendantsOf(pid)]) {
@@ -37,28 +37,25 @@ describeWith(
   test.each([
     ["SIGKILL", null],
     ["SIGTERM", 0],
-  ] as const)(
-    "no call fails when one node after the other is ended by %s and started again",
-    async (signal, code) => {
-      const { cluster, answerAllWhile, isTaken } = loaded;
-      await answerAllWhile(async () => {
-        for (const node of cluster.nodes) {
-          expect(await node.stop(signal)).toBe(code);
-          await isTaken(node, false);
-          await node.start();
-          await isTaken(node);
-        }
-      });
-    },
-  );
+  ] as const)("no call fails when each node in turn is ended by %s and restarted", async (signal, code) => {
+    const { cluster, answerAllWhile, isTaken } = loaded;
+    await answerAllWhile(async () => {
+      for (const node of cluster.nodes) {
+        expect(await node.stop(signal)).toBe(code);
+        await isTaken(node, false);
+        await node.start();
+        await isTaken(node);
+      }
+    });
+  });
 
-  test("no call fails when a node behind nginx is ended by SIGKILL", async () => {
+  test("no call fails when a node behind nginx is killed", async () => {
     const { cluster, answerAllWhile, isTaken } = loaded;
     const [first = "", second = "", third = ""] = cluster.nodes.map(({ url }) => new URL(url).host);
     await using balanced = await balancers.nginx.start([first, second, third], folder);
     await vi.waitFor(async () => expect((await fetch(`${balanced.url}/readyz`)).status).toBe(200), 60_000);
     try {
-      // It is not started again under load, because nginx gives calls to nodes that are not yet ready.
+      // The node is not restarted during the calls, because nginx sends calls to nodes that are not ready.
       await answerAllWhile(async () => {
         await firstNode().stop("SIGKILL");
         await sleep(5000);
@@ -69,7 +66,7 @@ describeWith(
     }
   });
 
-  test("a node that moves for a third of the time gets fewer calls than the others, and no call fails", async () => {
+  test("a node that is paused two thirds of the time gets fewer calls than other nodes, and no call fails", async () => {
     const { counts, answerAllWhile } = loaded;
     const before = await counts();
     await answerAllWhile(async () => {
@@ -89,7 +86,7 @@ describeWith(
     expect(ofSlow).toBeLessThan(Math.min(...ofOthers));
   });
 
-  test("no call fails when a node is frozen: new calls go elsewhere, and its own are answered when it moves again", async () => {
+  test("no call fails when a node is paused: new calls are sent to other nodes, and calls of the node continue later", async () => {
     const { cluster, answerAllWhile, isTaken } = loaded;
     await answerAllWhile(async () => {
       signal("SIGSTOP");
@@ -106,7 +103,7 @@ describeWith(
     await isTaken(firstNode());
   });
 
-  test("no call through the balancer fails when callers flood a node past it", async () => {
+  test("no call through the balancer fails while other callers flood a node directly", async () => {
     await loaded.answerAllWhile(async () => {
       const flood = startTraffic(
         Array.from({ length: 20 }, () => jsonCaller(firstNode().url)),
@@ -119,7 +116,7 @@ describeWith(
 
   let undisturbed: readonly string[] = [];
   test.each(languages.flatMap(({ examples }) => examples))(
-    "the example $name asks again when the node behind its stream is killed, and ends with the same answer",
+    "the example $name reconnects when the node of its stream is killed, and gets the same result",
     async (example) => {
       if (undisturbed.length === 0) {
         forgetAnswers(loaded.cluster);

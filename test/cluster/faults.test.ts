@@ -6,7 +6,10 @@ import { describeWith } from "../support/needs.ts";
 import { useCluster } from "./cluster-under-load.ts";
 import { forgetAnswers, killUnderStreams, watchExample } from "./watch-example.ts";
 
-/** The most frequent faults: nodes that die or are restarted. The other faults, balancers and clients are tested every night. */
+/**
+ * Only the most frequent faults: nodes that are killed or restarted. The nightly tests cover other faults, balancers and
+ * clients.
+ */
 describeWith(
   "redis",
   "haproxy",
@@ -21,7 +24,7 @@ describeWith(
     throw new Error("the examples have other names");
   }
 
-  test("no call fails when one node is killed and another is terminated, and both are started again", async () => {
+  test("no call fails when one node is killed, another node is stopped, and both are restarted", async () => {
     const { cluster, answerAllWhile, isTaken } = loaded;
     const [killed, terminated] = cluster.nodes as [ClusterNode, ClusterNode];
     await answerAllWhile(async () => {
@@ -46,7 +49,7 @@ describeWith(
   });
 
   test.each([goExample, pythonExample])(
-    "the example $name asks again when the node behind its stream is killed, and ends with the same answer",
+    "the example $name reconnects when the node of its stream is killed, and gets the same result",
     async (example) => {
       const { watched } = await killUnderStreams(loaded, [example]);
       expect(watched).toMatchObject([{ depths: undisturbed, lost: 1 }]);

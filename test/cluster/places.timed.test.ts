@@ -18,7 +18,7 @@ describeWith("redis")("two nodes with one Redis", () => {
   });
   const askEveryMs = 250;
 
-  test("each of 20 callers may search again within 8 s after the node that ran its search is killed", async () => {
+  test("each of 20 callers can search again within 8 s after the node that runs its search is killed", async () => {
     const start = async (msAPly: number) => {
       const { KIBITZ_PORT: _, ...settings } = waitingEngineSettings(msAPly);
       return serve({
@@ -71,7 +71,8 @@ describeWith("redis")("two nodes with one Redis", () => {
     for (const answer of await Promise.all(lost)) {
       expect(answer).toBeInstanceOf(Error);
     }
-    // No median: a node renews all its places in one call, so they end at the same time.
+    // There is no check of the median: a node renews the entries of all its callers in Redis with one command, so they
+    // expire together.
     expect(Math.max(...backMs), "the worst").toBeLessThan(8000 + askEveryMs);
   });
 });

@@ -12,10 +12,10 @@ import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { until, useRedis } from "../support/redis.ts";
 import { type Relay, startRelay } from "../support/relay.ts";
 
-/** The time after which a node uses a Redis that was slow for its search again. */
+/** Milliseconds after which a node uses Redis again for its searches. The node stops using a slow Redis for this time. */
 const briefRestMs = 1100;
 
-/** Three nodes share limits and searches through Redis, which may be slow or gone. Their engines only wait: 30 plies take 1.5 s. */
+/** Three nodes share limits and searches through Redis. The fake engines only wait: a search of 30 plies takes 1.5 s. */
 describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", () => {
   const redis = useRedis();
   const quota = 30;
@@ -43,7 +43,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
         },
       }),
     );
-    // A first search loads and compiles code, so Redis may seem slow to its node.
+    // The first search is slow because Node loads and compiles code. The node may conclude that Redis is slow.
     await Promise.all(cluster.nodes.map(({ url }) => ask(url, { fen: nextFen(), depth: 12 })));
     await sleep(briefRestMs);
   });
@@ -52,18 +52,18 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
   let callers = 0;
   let moves = 0;
   const newCaller = () => `192.0.2.${++callers}`;
-  /** Never the same twice. */
+  /** Returns another position with each call. */
   const nextFen = () => startFen.replace(/1$/, String(++moves));
   const ask = (url: string, question: Readonly<Record<string, unknown>>, caller = newCaller()) =>
     post(`${url}/v1/eval`, question, { "content-type": "application/json", "x-forwarded-for": caller });
   const keysOf = async (pattern: string) => (await store.ask("KEYS", [pattern])) as readonly string[];
 
-  /** Fails unless all answers are of one search: each search publishes its answer under an id of its own. */
+  /** Fails unless all responses come from one search. Each search stores its result in Redis under its own key. */
   async function expectOneSearch(answers: readonly ReturnType<typeof ask>[]) {
     const before = new Set(await keysOf("found:*"));
     const found = await Promise.all(answers);
     expect(found.map(({ status }) => status)).toEqual(answers.map(() => 200));
-    // Each caller has waited for its own time.
+    // The waiting time of each caller is different.
     const searches = found.map(({ body }) => ({ ...(body.search as object), queue_ms: 0 }));
     expect(searches).toEqual(searches.map(() => searches[0]));
     expect((await keysOf("found:*")).filter((key) => !before.has(key))).toHaveLength(1);
@@ -74,7 +74,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
     ["depth", "depth", {}],
     ["movetime_ms", "movetime", { movetime_ms: 1000 }],
   ])(
-    "three nodes that get the same request at once run one search, whose limit is %s",
+    "three nodes run one search for concurrent equal requests with the limit %s",
     async (_, stopReason, limit) => {
       const question = { fen: nextFen(), depth: 30, ...limit };
       const search = await expectOneSearch(cluster.nodes.map(({ url }) => ask(url, question)));
@@ -84,10 +84,10 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
     },
   );
 
-  test("the nodes that wait for a search run it once when the node that runs it is killed", async () => {
+  test("when a searching node is killed, the nodes that wait for its result run the search once", async () => {
     const [killed, ...waiting] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode];
     const question = { fen: nextFen(), depth: 30 };
-    // The node is killed before it answers.
+    // This call fails when the node is killed.
     ask(killed.url, question).catch(() => {});
     await until(async () => (await keysOf("claim:*")).length === 1);
     const answered = expectOneSearch(waiting.map((node) => ask(node.url, question)));
@@ -97,8 +97,8 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
     await killed.start();
   });
 
-  test("three nodes behind HAProxy admit exactly as many requests as one node would", async () => {
-    // A caller whose address no other test uses: HAProxy removes X-Forwarded-For.
+  test("three nodes behind HAProxy together admit exactly as many requests as one node", async () => {
+    // This address is used by no other test. The header X-Forwarded-For does not help, because HAProxy removes it.
     const agent = new Agent({ localAddress: "127.0.1.1" });
     const statuses = await Promise.all(
       Array.from({ length: 2 * quota }, async () => {
@@ -140,13 +140,13 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
       },
     ],
   ])(
-    "while Redis is %s, no search fails, each node enforces its share, and all share again afterwards",
+    "while Redis is %s, no search fails and each node enforces a third of the quota, and afterwards the nodes share searches again",
     async (_, spoil, restore) => {
       await until(
         () => store.ask("ZCARD", ["nodes"]),
         (count) => count === 3,
       );
-      // Each node learns the number of nodes when it announces itself the next time.
+      // A node learns the number of nodes with its next heartbeat.
       await sleep(2500);
       const before = { fen: nextFen(), depth: 30 };
       const waiting = cluster.nodes.map((node) => ask(node.url, before));

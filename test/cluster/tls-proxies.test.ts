@@ -23,10 +23,8 @@ import { selfSigned } from "../support/self-signed.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** The proxies with TLS in `deploy/`, as they stand there: only ports and the certificate are replaced. */
-
 const ca = selfSigned.cert;
-/** Another position each time, so that each is searched. */
+/** The move number in the next position. Each position is different, so each request starts a search. */
 let moveNumber = 2;
 
 interface Proxy {
@@ -34,7 +32,7 @@ interface Proxy {
   start(node: number, port: number, folder: string): Promise<Program>;
 }
 
-/** Returns a configuration of `deploy/` with some words replaced. Fails if a word is not in it. */
+/** Returns a configuration from `deploy/` with replaced words. Fails if a word is missing. */
 function configured(path: string, ...replacements: readonly (readonly [from: string, to: string])[]): string {
   let text = readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8");
   for (const [from, to] of replacements) {
@@ -62,7 +60,7 @@ const nginx: Proxy = {
     const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
       (what) => `${what}_temp_path ${folder}/${what};`,
     );
-    // Debian includes a site in the http block of its own file.
+    // Debian includes the site in the `http` block of its nginx.conf.
     writeFileSync(
       `${config}`,
       `pid ${folder}/pid;\nevents {}\nhttp {\naccess_log off;\n${temporary.join("\n")}\n${site}}\n`,
@@ -97,7 +95,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
     let node: Server;
     let program: Program;
     let baseUrl: string;
-    // Not the address of the proxy: that is no caller's.
+    // The address of the caller differs from the address of the proxy, which is 127.0.0.1.
     const localAddress = "127.0.0.2";
     const agent = new Agent({ ca, keepAlive: true, localAddress });
 
@@ -113,7 +111,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
       const port = await freePort();
       program = await proxy.start(node.port, port, folder);
       baseUrl = `https://127.0.0.1:${port}`;
-      // Until it has seen that the node is ready.
+      // Wait until the proxy knows that the node is ready.
       await vi.waitFor(async () => expect((await ask("GET", "/readyz")).status).toBe(200), 60_000);
     });
     afterAll(async () => {
@@ -134,7 +132,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
       return { status: response.statusCode, text: await text(response), response };
     }
 
-    test(`${proxy.name} with TLS passes plain JSON on, with the address of the caller`, async () => {
+    test(`${proxy.name} with TLS forwards plain JSON and the address of the caller`, async () => {
       const { status, text } = await ask(
         "POST",
         "/v1/eval",
@@ -146,12 +144,12 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
         .poll(() => log.findLast((line) => line.includes('"msg":"call"')) ?? "")
         .toContain('"protocol":"json"');
       const call = log.findLast((line) => line.includes('"msg":"call"')) ?? "";
-      // The proxy's word counts, not what the caller said before it.
+      // The proxy overwrites the address that the caller claims.
       expect(JSON.parse(call).address).toBe(localAddress);
     });
 
-    test(`${proxy.name} with TLS accepts the body of the largest batch`, async () => {
-      // A game that is over asks no engine.
+    test(`${proxy.name} with TLS accepts a request body as large as the largest batch`, async () => {
+      // A finished game needs no engine.
       const item = { fen: "7k/5KQ1/8/8/8/8/8/8 b - - 0 1" };
       const body = JSON.stringify({ requests: Array.from({ length: 200 }, () => item) });
       const { status, text } = await ask(
@@ -170,7 +168,7 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
         createConnectTransport({ baseUrl, httpVersion: "2", sessionManager }),
     };
     test.each(Object.keys(transports))(
-      `${proxy.name} with TLS passes %s on: an answer, a refusal, and each event of a stream at once`,
+      `${proxy.name} with TLS forwards a response, an error, and each event of a stream immediately over %s`,
       async (name) => {
         const sessions = new Http2SessionManager(baseUrl, undefined, { ca });
         const transport = transports[name]?.(sessions) as Transport;

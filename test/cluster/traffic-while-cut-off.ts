@@ -1,10 +1,9 @@
 import { expect, vi } from "vitest";
 import { grpcCaller, jsonCaller, nextQuestion, startTraffic } from "./traffic.ts";
 
-/** How long a state is waited for. */
 export const patience = { timeout: 60_000, interval: 50 };
 
-/** Makes something happen while callers ask. Fails unless every call was answered. */
+/** Runs `happen` while callers send requests. Fails unless every call is answered. */
 export async function answerAllWhile(
   url: string,
   happen: (callsMore: (count: number) => Promise<void>) => Promise<void>,

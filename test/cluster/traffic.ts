@@ -8,14 +8,14 @@ import { benchPositions } from "../../bench/positions.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { goTraffic } from "../clients/languages/go.ts";
 
-/** Callers that make one call after another, until they are stopped. */
+/** Callers that send one request after another until `stop` is called. */
 export interface Traffic {
   readonly counts: Readonly<Counts>;
-  /** The error that the caller of each failed call saw. A refusal is a failure, whatever its reason. */
+  /** The errors of all failed calls. A refused call is a failed call. */
   readonly failures: readonly string[];
-  /** For each call, the milliseconds from the question to its answer. */
+  /** The milliseconds of each call. */
   readonly tookMs: readonly number[];
-  /** Lets the calls under way end. */
+  /** Waits for the running calls. */
   stop(): Promise<void>;
 }
 
@@ -24,23 +24,22 @@ interface Counts {
   failed: number;
 }
 
-/** How all calls of one kind ended. */
 export type Outcome = Pick<Counts, "calls"> & Pick<Traffic, "failures">;
 
-/** One call; its answer in a few words, that any node would give. Rejects with what the caller saw. */
+/** Makes a call. Resolves with the best move and the score as text. Rejects if the call fails. */
 export type Ask = (question: Question) => Promise<string>;
 
 export interface Question {
   readonly fen: string;
   readonly depth: number;
-  /** The service's default if unset. */
+  /** The default is the default engine of the service. */
   readonly engine?: string;
 }
 
 const positions = benchPositions();
 let asked = 0;
 
-/** Never the same twice, because two equal questions share a search: the number of the move differs. */
+/** Returns a question with another position each time, because equal questions would share a search. */
 export function nextQuestion(depth: number, engine?: string): Question {
   const at = asked++;
   const { fen } = positions[at % positions.length] ?? { fen: "startpos" };
@@ -48,7 +47,7 @@ export function nextQuestion(depth: number, engine?: string): Question {
   return { fen: fen.replace(/\d+$/, String(move)), depth, ...(engine !== undefined && { engine }) };
 }
 
-/** Starts a caller for each of `asks`, which never makes a failed call again. */
+/** Starts one caller for each element of `asks`. A caller does not retry a failed call. */
 export function startTraffic(asks: readonly Ask[], question: () => Question): Traffic {
   const counts: Counts = { calls: 0, failed: 0 };
   const failures: string[] = [];
@@ -81,7 +80,7 @@ interface Answer {
   readonly score: object;
 }
 
-/** Plain JSON over HTTP/1.1, on connections that are kept. */
+/** Returns a caller that uses plain JSON over HTTP/1.1 with persistent connections. */
 export function jsonCaller(url: string, path = "/v1/eval"): Ask {
   const agent = new Agent({ keepAlive: true });
   return async (question) => {
@@ -101,7 +100,7 @@ export function jsonCaller(url: string, path = "/v1/eval"): Ask {
   };
 }
 
-/** The policy of retries that the documentation of gRPC shows. */
+/** The retry policy from the documentation of gRPC. */
 const retries = JSON.stringify({
   methodConfig: [
     {
@@ -117,10 +116,10 @@ const retries = JSON.stringify({
   ],
 });
 
-/** grpc-js with its usual policy of retries: all calls over one connection. */
+/** Returns a caller that uses grpc-js with the usual retry policy, over one connection. */
 export function grpcCaller(url: string): Ask & Disposable {
   const client = new Client(new URL(url).host, credentials.createInsecure(), {
-    // Every caller has a connection of its own.
+    // Without this option, all callers would share a connection.
     "grpc.use_local_subchannel_pool": 1,
     "grpc.service_config": retries,
   });
@@ -142,9 +141,8 @@ export function grpcCaller(url: string): Ask & Disposable {
 }
 
 /**
- * Starts callers of grpc-go with its usual policy of retries, all over one connection.
- *
- * @returns ends them, and says what became of their calls
+ * Starts callers that use grpc-go with the usual retry policy, over one connection.
+ * @returns a function that stops the callers and returns the number of calls and the failures
  */
 export function startGoTraffic(
   url: string,

@@ -9,22 +9,22 @@ import type { LoadedCluster } from "./cluster-under-load.ts";
 
 export type Example = Language["examples"][number];
 
-/** Output of an example about its stream. */
+/** The output of an example while it reads a stream. */
 export interface Watched {
-  /** One line for each depth: `depth 3: +0.12 Nf6`. */
+  /** The lines for each depth, such as `depth 3: +0.12 Nf6`. */
   readonly depths: readonly string[];
-  /** How often it lost its connection. */
+  /** The number of lost connections. */
   readonly lost: number;
 }
 
 interface WatchOptions {
-  /** Takes how often the connection was lost before. */
+  /** Called with the number of lost connections so far. */
   readonly onDepth?: (lost: number) => void;
-  /** If true, the example continues after its stream instead of being killed. */
+  /** True if the example runs to its end. By default the example is killed after the stream. */
   readonly toItsEnd?: boolean;
 }
 
-/** Runs an example until the stream that it watches has ended. */
+/** Runs an example until its stream has ended. Returns its output about the stream. */
 export async function watchExample(
   { command: [file = "", ...args], cwd, env }: Example,
   url: string,
@@ -56,9 +56,8 @@ export async function watchExample(
 }
 
 /**
- * Lets examples watch a stream that one node answers, and kills this node as soon as each has seen something of it.
- *
- * @returns what they saw, and for each the milliseconds from the kill to the first depth that another node sent
+ * Starts examples that read a stream from one node. Kills the node after every example has printed a line.
+ * @returns the output of the examples, and for each example the milliseconds from the kill to the next line from another node
  */
 export async function killUnderStreams(
   { cluster, askOnly, isTaken }: LoadedCluster,
@@ -96,7 +95,7 @@ export async function killUnderStreams(
   return { watched, backMs };
 }
 
-/** No other node would search a position whose answer one node has stored. */
+/** Deletes all stored results. Otherwise another node would find the result instead of searching. */
 export function forgetAnswers({ redisUrl }: Cluster): void {
   execFileSync("redis-cli", ["-u", redisUrl, "flushall"]);
 }

@@ -33,13 +33,13 @@ describeWith("redis")("four nodes whose Redis stands still, is gone or is slow",
     { begin: () => redis.kill(), end: () => redis.restart() },
     { begin: () => delay(1000), end: () => delay(0) },
   ];
-  /** Longest wait of a call that does not wait for Redis, in milliseconds. */
+  /** Milliseconds within which a call must be answered if it does not wait for Redis. */
   const callMaxMs = 100;
   const ascending = (times: readonly number[]) => times.toSorted((a, b) => a - b);
 
-  test("in 6 outages of Redis no call fails or waits for more than 0.5 s, and each is over within 2 s of its return", async () => {
+  test("in 6 outages of Redis no call fails or waits for more than 0.5 s, and each node recovers within 2 s after an outage", async () => {
     const { body } = await post(`${nodes[0]?.url}/v1/keys`, {});
-    /** A game that is over asks Redis for the key and for what its caller may do, and no engine. */
+    /** Requests a finished game. The request needs Redis for the key and the limits of the caller, and no engine. */
     const ask = async ({ url }: RunningApp, isKeyed: boolean): Promise<number> => {
       const waitedMs = startSleepStopwatch();
       const { status } = await post(
@@ -63,7 +63,7 @@ describeWith("redis")("four nodes whose Redis stands still, is gone or is slow",
 
     const [firstMs, laterMs, backMs]: number[][] = [[], [], []];
     for (const { begin, end } of [...outages, ...outages]) {
-      // By now, no node remembers the key without asking.
+      // After this time, no node uses the key from its memory without asking Redis.
       await sleep(3100);
       await begin();
       firstMs?.push(...(await Promise.all(askAll())));
@@ -75,7 +75,7 @@ describeWith("redis")("four nodes whose Redis stands still, is gone or is slow",
           laterMs?.push(await ask(node, call % 2 === 0));
         }
       }
-      // The longer it lasts, the less often a node tries to connect: after three seconds, twice a second.
+      // After an outage of three seconds, a node tries to connect twice a second.
       await sleep(3000);
       await end();
       const elapsedMs = startStopwatch();

@@ -16,7 +16,7 @@ describeWith("redis")("two nodes with one Redis", () => {
     { id: "free", limits: { concurrent: 50, rates: [rateOf("minute", 100_000, 60)] } },
   );
 
-  test("no search fails or waits for more than 0.5 s in a minute without Redis, and both nodes recover and say so once", async () => {
+  test("in a minute without Redis no search fails or waits for more than 0.5 s, and each node logs the outage and the recovery once", async () => {
     const { KIBITZ_PORT: _, ...settings } = waitingEngineSettings();
     const start = () =>
       serve({
@@ -36,7 +36,7 @@ describeWith("redis")("two nodes with one Redis", () => {
       return { "Content-Type": "application/json", authorization: `Bearer ${body.key}` };
     };
     const [known, unknown] = [await newKey("192.0.2.2"), await newKey("192.0.2.3")];
-    /** To an engine, each move of a game is another position: no call shares a search or finds an answer. */
+    /** Each request has another move number, so no request shares a search or finds a cached result. */
     let move = 0;
     const ask = async ({ url, pid }: Served, headers: Readonly<Record<string, string>>) => {
       const elapsedMs = startStopwatch(process.pid, pid);
@@ -50,7 +50,7 @@ describeWith("redis")("two nodes with one Redis", () => {
       logged.filter(({ msg }) => msg.startsWith(`${word}:`)).length;
     const counts = () => nodes.map((node) => [count(node, "degraded"), count(node, "recovered")]);
 
-    // From here on, and not from when Redis is gone, a key is known for a minute.
+    // The nodes accept the key from memory for a minute after this look-up.
     const seenAt = performance.now();
     const answered = (await askAll()).map(({ said }) => said);
     expect(new Set(answered)).toEqual(new Set(["an answer"]));

@@ -7,18 +7,17 @@ import type { Need } from "../../support/components.ts";
 import type { Program } from "../language.ts";
 import { runProgram } from "../run-program.ts";
 
-/** A program that calls the service with a client generated from the OpenAPI document. */
 export interface GeneratedClient extends Program {
   readonly needs: readonly Need[];
 }
 
-/** Versions of generators that are not in a package list. */
+/** The versions of the generators that no lock file or requirements file contains. */
 const versions = { openapiGenerator: "7.25.0", oapiCodegen: "v2.8.2" };
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const document = fileURLToPath(new URL("../../../gen/openapi.json", import.meta.url));
 
-// The generators are large, and change only with their versions.
+// The generators are large. They are installed again only after a change of their version.
 const npmPackages = sourcesOf(
   "generator-npm",
   ...["package.json", "package-lock.json"].map((file) => `test/clients/generated/typescript/${file}`),
@@ -28,7 +27,7 @@ const pythonPackages = sourcesOf("generator-python", "test/clients/generated/pyt
 const openapiGenerator = cacheFolder("generator-openapi-generator", versions.openapiGenerator);
 const oapiCodegen = cacheFolder("generator-oapi-codegen", versions.oapiCodegen);
 
-// The clients, each with the program that uses it.
+// Each client is compiled together with the program that uses the client.
 const generatedFrom = (name: string, ...folders: readonly string[]) =>
   sourcesOf(
     `client-${name}`,
@@ -39,7 +38,7 @@ const ofOpenapiGenerator = generatedFrom("openapi-generator", "go", "java", "pyt
 const ofOpenapiGeneratorForGo = generatedFrom("openapi-generator-go", "go");
 const ofOapiCodegen = generatedFrom("oapi-codegen", "go");
 
-/** The programs of the virtual environment, with openapi-python-client among them. */
+/** The folder of the programs in the Python virtual environment, such as openapi-python-client. */
 export const pythonPrograms = join(pythonPackages.folder, "bin");
 const python = join(pythonPrograms, "python");
 const java = join(ofOpenapiGenerator.folder, "java");
@@ -84,13 +83,13 @@ export const generatedClients: readonly GeneratedClient[] = [
   },
 ];
 
-/** Makes a folder one in which a user has installed openapi-typescript, openapi-fetch and TypeScript. */
+/** Prepares a folder as if a user had installed openapi-typescript, openapi-fetch and TypeScript there. */
 export async function useNpmTools(folder: string): Promise<void> {
   await cp(join(npmTools, "package.json"), join(folder, "package.json"));
   await symlink(join(npmTools, "node_modules"), join(folder, "node_modules"));
 }
 
-/** Installs the generators, and generates and compiles every client whose toolchain is here. */
+/** Installs the generators. Then generates and compiles every client whose toolchain is installed. */
 export async function buildGeneratedClients(missing: readonly Need[]): Promise<void> {
   const has = (...needs: readonly Need[]) => !needs.some((need) => missing.includes(need));
   await Promise.all([
@@ -121,7 +120,7 @@ async function buildPythonClient(): Promise<void> {
   await buildOnce(ofPythonClient.folder, async (folder) => {
     const generate = ["generate", "--meta", "none", "--fail-on-warning"];
     const program = join(pythonPrograms, "openapi-python-client");
-    // It formats what it has written with ruff, which it looks for on the path.
+    // openapi-python-client formats its output with ruff, which must be in PATH.
     const env = { PATH: `${pythonPrograms}:${process.env.PATH}` };
     const output = join(folder, "kibitz_client");
     await runProgram([program, ...generate, "--path", document, "--output-path", output], { env });
@@ -129,18 +128,18 @@ async function buildPythonClient(): Promise<void> {
 }
 
 async function buildByOpenapiGenerator(hasGo: boolean): Promise<void> {
-  // By Maven, as the dependencies of its clients come: it knows which registry to ask, and checks what it gets.
+  // Maven downloads the generator, because Maven knows the configured registry and verifies checksums.
   await buildOnce(openapiGenerator, async (folder) => {
     const copy = "org.apache.maven.plugins:maven-dependency-plugin:3.6.1:copy";
     const artifact = `-Dartifact=org.openapitools:openapi-generator-cli:${versions.openapiGenerator}`;
     await runProgram(["mvn", ...quietly, copy, artifact, `-DoutputDirectory=${folder}`]);
   });
   await buildOnce(ofOpenapiGenerator.folder, async (folder) => {
-    // The three clients, in one start of Java.
+    // One start of Java generates all three clients.
     const wanted = {
       python: {},
       java: {},
-      // The program and the client in Go are one module.
+      // The Go client belongs to the module of the program.
       go: { additionalProperties: { withGoMod: false } },
     };
     const files = Object.entries(wanted).map(async ([generatorName, options]) => {
@@ -176,7 +175,7 @@ async function buildByOapiCodegen(): Promise<void> {
   });
 }
 
-/** Compiles a program of `go/` with the client that was generated into `<folder>/go/`. */
+/** Compiles a program of `test/clients/generated/go/` together with the client in `<folder>/go/`. */
 async function buildGo(name: string, folder: string): Promise<void> {
   const cwd = join(folder, "go");
   for (const part of ["go.mod", "go.sum", name]) {

@@ -42,11 +42,11 @@ func (c *grpcClient) call(ctx context.Context, asked command, received func(prot
 		options = append(options, grpc.UseCompressor(gzip.Name))
 	}
 	ended := status.Convert(c.send(ctx, asked, options, received))
-	told := outcome{code: code.Code(ended.Code()), message: ended.Message(), headers: headers, trailers: trailers}
+	reported := outcome{code: code.Code(ended.Code()), message: ended.Message(), headers: headers, trailers: trailers}
 	for _, value := range ended.Details() {
-		told.details = append(told.details, value.(proto.Message))
+		reported.details = append(reported.details, value.(proto.Message))
 	}
-	return told
+	return reported
 }
 
 func (c *grpcClient) send(ctx context.Context, asked command, options []grpc.CallOption, received func(proto.Message)) error {

@@ -1,4 +1,4 @@
-// Command probe calls the service as it is told, in lines of JSON: probe connect|grpc <base URL>
+// Command probe makes a call for each line of JSON on stdin: probe connect|grpc <base URL>
 package main
 
 import (

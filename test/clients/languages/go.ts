@@ -8,10 +8,9 @@ const place = placeOf("go");
 const cwd = place.example;
 const binary = (name: string) => join(place.folder, "bin", name);
 
-/** Calls without end, by grpc-go: for the tests of many nodes. */
+/** A program that calls the service repeatedly with grpc-go, for the tests with several nodes. */
 export const goTraffic = binary("traffic");
 
-/** connect-go and grpc-go. */
 export const go: Language = {
   name: "go",
 

@@ -4,5 +4,4 @@ import { java } from "./java.ts";
 import { python } from "./python.ts";
 import { typescript } from "./typescript.ts";
 
-/** Every language that has a folder in `examples/`. */
 export const languages: readonly Language[] = [go, java, python, typescript];

@@ -8,7 +8,6 @@ import { runProgram } from "../run-program.ts";
 const place = placeOf("java");
 const cwd = place.example;
 
-/** grpc-java. */
 export const java: Language = {
   name: "java",
 
@@ -17,11 +16,11 @@ export const java: Language = {
   build: () =>
     buildOnce(place.folder, async (folder) => {
       await copySources(place, folder);
-      // The probe is made of the example's code, so both are built in one run.
+      // The probe uses the code of the example, so Maven builds both together.
       await runProgram(["mvn", "--batch-mode", "--no-transfer-progress", "package"], {
         cwd: join(folder, "test/clients/java"),
       });
-      // buf and protoc, 100 MB.
+      // Delete buf and protoc, which take 100 MB.
       await rm(join(folder, "examples/java/target/tools"), { recursive: true });
     }),
 

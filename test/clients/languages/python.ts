@@ -9,7 +9,7 @@ const cwd = place.example;
 const environment = sourcesOf("client-python-venv", "examples/python/requirements.txt");
 const interpreter = join(environment.folder, "bin/python");
 
-/** grpcio, and plain JSON with requests. */
+/** The client libraries grpcio and requests. */
 export const python: Language = {
   name: "python",
 
@@ -32,7 +32,7 @@ export const python: Language = {
     });
     await buildOnce(place.folder, async (folder) => {
       await copySources(place, folder);
-      // The template says `python`, as in an environment that is activated.
+      // The template of buf calls `python`, as in an activated environment.
       const env = { PATH: [join(environment.folder, "bin"), process.env.PATH].join(delimiter) };
       await runProgram([buf, "generate", "--template", "buf.gen.python.yaml"], {
         cwd: join(folder, "examples/python"),

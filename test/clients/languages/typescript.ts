@@ -13,7 +13,7 @@ const packages = sourcesOf(
   ...["package.json", "package-lock.json", ".npmrc"].map((file) => `examples/typescript/${file}`),
 );
 
-/** connect-web in Chromium, connect-node and @grpc/grpc-js. The probes are made of this project's own code. */
+/** The clients connect-web in Chromium, connect-node and @grpc/grpc-js. The probes import code of this project. */
 export const typescript: Language = {
   name: "typescript",
 

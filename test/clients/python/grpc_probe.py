@@ -1,4 +1,4 @@
-"""Calls the service as it is told, in lines of JSON: python grpc_probe.py <base URL>"""
+"""Makes a call for each line of JSON on stdin: python grpc_probe.py <base URL>"""
 
 import json
 import sys

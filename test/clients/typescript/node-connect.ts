@@ -5,7 +5,10 @@ import { compressionGzip, createConnectTransport } from "@connectrpc/connect-nod
 import type { Result } from "../probe.ts";
 import { codeName, detailJson, serveCommands } from "./serve-commands.ts";
 
-/** Calls the service with connect-node over HTTP/2, as stdin asks: node-connect.ts <address>. */
+/**
+ * A probe with connect-node over HTTP/2. It reads calls from stdin.
+ * Usage: `node-connect.ts <address>`
+ */
 const [baseUrl = ""] = process.argv.slice(2);
 const plain = createConnectTransport({ baseUrl, httpVersion: "2" });
 const compressing = createConnectTransport({ baseUrl, httpVersion: "2", sendCompression: compressionGzip });
@@ -24,7 +27,7 @@ await serveCommands(async (command, method) => {
       const response = await transport.unary(method as never, ...about, request as never);
       headers = response.header;
       note(response.message);
-      return told("OK", "", [], headers, response.trailer, messages);
+      return resultOf("OK", "", [], headers, response.trailer, messages);
     }
     const response = await transport.stream(method as never, ...about, only(request) as never);
     headers = response.header;
@@ -34,7 +37,7 @@ await serveCommands(async (command, method) => {
         leaving.abort();
       }
     }
-    return told("OK", "", [], headers, response.trailer, messages);
+    return resultOf("OK", "", [], headers, response.trailer, messages);
   } catch (thrown) {
     const error = ConnectError.from(thrown);
     const details = error.details.map((detail) => {
@@ -44,10 +47,10 @@ await serveCommands(async (command, method) => {
       const typeUrl = `type.googleapis.com/${detail.type}`;
       return detailJson(create(AnySchema, { typeUrl, value: detail.value }));
     });
-    // If no headers came before the error, its metadata are the headers.
+    // If the error arrived before any headers, its metadata are the headers.
     return headers === undefined
-      ? told(codeName(error.code), error.rawMessage, details, error.metadata, new Headers(), messages)
-      : told(codeName(error.code), error.rawMessage, details, headers, error.metadata, messages);
+      ? resultOf(codeName(error.code), error.rawMessage, details, error.metadata, new Headers(), messages)
+      : resultOf(codeName(error.code), error.rawMessage, details, headers, error.metadata, messages);
   } finally {
     clearTimeout(leave);
   }
@@ -57,7 +60,7 @@ async function* only(message: Message): AsyncIterable<Message> {
   yield message;
 }
 
-function told(
+function resultOf(
   code: string,
   message: string,
   details: Result["details"],

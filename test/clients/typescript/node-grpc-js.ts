@@ -4,7 +4,10 @@ import { StatusSchema } from "../../../gen/google/rpc/status_pb.ts";
 import type { Result } from "../probe.ts";
 import { codeName, detailJson, serveCommands } from "./serve-commands.ts";
 
-/** Calls the service with @grpc/grpc-js, as stdin asks: node-grpc-js.ts <address>. */
+/**
+ * A probe with @grpc/grpc-js. It reads calls from stdin.
+ * Usage: `node-grpc-js.ts <address>`
+ */
 const [address = ""] = process.argv.slice(2);
 const { host } = new URL(address);
 const plain = new Client(host, credentials.createInsecure());
@@ -45,11 +48,11 @@ await serveCommands(async (command, method) => {
         call.cancel();
       }
     });
-    // The status says the same, and is told to successes, too.
+    // The status event follows every call and contains the error, too.
     call.on("error", () => {});
     call.on("status", ({ code, details: message, metadata: trailers }) => {
       clearTimeout(leave);
-      // The answer of a unary call is told after its status.
+      // grpc-js emits the response of a unary call after the status.
       setImmediate(() =>
         resolve({
           code: codeName(code),

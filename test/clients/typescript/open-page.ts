@@ -7,8 +7,9 @@ import { chromium } from "playwright-core";
 import { findChromium } from "../../support/find-chromium.ts";
 
 /**
- * Opens the page of the example in a real Chromium and prints what it says: open-page.ts <folder of the page> <address of the service>.
- * The page comes from another port, so a browser lets it read only what the service allows other origins to read.
+ * Opens the page of the example in Chromium and prints the text of the page. The page has another origin than the service, so
+ * the browser checks the CORS headers.
+ * Usage: `open-page.ts <folder of the page> <address of the service>`
  */
 const [folder = "", service = ""] = process.argv.slice(2);
 const settings = new URLSearchParams({
@@ -44,7 +45,7 @@ const browser = await chromium.launch({
 try {
   const page = await browser.newPage();
   page.on("pageerror", (error) => console.error(error));
-  // Each line when it comes.
+  // Print each line as soon as it appears on the page.
   let printed = "";
   let printing = Promise.resolve();
   const print = () => {

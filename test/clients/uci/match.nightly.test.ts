@@ -12,11 +12,11 @@ const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 const match = fileURLToPath(new URL("match.py", import.meta.url));
 
 testWith("python")(
-  "python-chess referees 20 fast games between kibitz uci here and at a service, and none is forfeited",
+  "no game is lost by a rule violation in 20 fast games between kibitz uci and kibitz uci --url",
   async () => {
     const server = await startServer(env);
     try {
-      // The service learns the options of its engines with the first request for them.
+      // The first request for the engines is slow, because the service starts each engine to read its options.
       await (await fetch(`${server.url}/engines`)).json();
       const commands = JSON.stringify([kibitzUci(), kibitzUci("--url", server.url)]);
       const printed = await runProgram(

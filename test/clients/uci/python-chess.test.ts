@@ -17,7 +17,8 @@ let server: Server;
 beforeAll(async () => {
   python = pythonWithChess();
   server = await startServer(env);
-  // With the first request for its engines, a service starts each of them to learn its options. python-chess would give up before.
+  // The first request for the engines is slow, because the service starts each engine to read its options. python-chess would
+  // time out.
   await (await fetch(`${server.url}/engines`)).json();
   return async () => void (await server.stop());
 }, 600_000);
@@ -27,7 +28,7 @@ describeWith("python")("python-chess", () => {
     ["searches in its own process", () => []],
     ["asks a service", () => ["--url", server.url]],
   ])(
-    "python-chess drives kibitz uci that %s: options, limits, lines, castling, pondering, stop",
+    "python-chess controls kibitz uci that %s: options, limits, lines, castling, pondering, stop",
     async (_, args) => {
       const seen = JSON.parse(
         await runProgram([python, fileOf("drive.py"), ...kibitzUci(...args())], { env }),
@@ -67,7 +68,7 @@ describeWith("python")("python-chess", () => {
     },
   );
 
-  test("kibitz uci at a service that refuses uses its time, plays a legal move, and has no move for an analysis", async () => {
+  test("with a service that refuses its requests, kibitz uci uses its time and plays a legal move, and an analysis has no move", async () => {
     const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("hour", 1, 3600)] } });
     const limited = await startServer({ ...env, KIBITZ_PLANS: plans, KIBITZ_ACCESS: "public" });
     try {

@@ -1,4 +1,7 @@
-/** Calls Kibitz with openapi-fetch and the types that openapi-typescript has generated: main.ts <address>. */
+/**
+ * Calls Kibitz with openapi-fetch and the types from openapi-typescript.
+ * Usage: `main.ts <address>`
+ */
 import createClient from "openapi-fetch";
 import type { paths } from "./kibitz.ts";
 
