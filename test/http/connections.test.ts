@@ -89,7 +89,7 @@ describe("the limit of concurrent calls for a caller", () => {
   });
   const { enter, enterHttp2 } = callersOf(app);
 
-  test("a caller with too many concurrent calls is refused, but its health probes and other callers of the same proxy are answered", async () => {
+  test("a caller with too many concurrent calls is refused, except for health probes; other callers of the same proxy are answered", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
     // The largest plan allows four concurrent calls.

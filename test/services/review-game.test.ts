@@ -96,7 +96,7 @@ test("a review is refused if its first search is refused, and its other searches
   expect(stopped).toEqual([1, 2]);
 });
 
-test("a later search of a review is retried if it is refused, and does not count towards the limit while it waits", async () => {
+test("a refused later search of a review is retried, and does not count towards the limit while waiting", async () => {
   let tries = 0;
   let held = 0;
   let most = 0;

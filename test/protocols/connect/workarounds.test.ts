@@ -99,7 +99,7 @@ test("a request that fails outside its handler gets an error, which is logged", 
   expect(errors).toMatchObject([{ err: { message: "broken" }, request: `${service}/ListEngines` }]);
 });
 
-test("an error of the Connect library whose message has an unpaired surrogate is sent to the client", () => {
+test("an error message with an unpaired surrogate is sent to the client", () => {
   const refused = new ConnectError("cannot read \ud800", Code.InvalidArgument);
   const sent = connectErrorFrom(errorFromConnect(refused, AnalysisRequestSchema), "id-1");
   expect(sent.rawMessage).toBe("cannot read \ufffd");

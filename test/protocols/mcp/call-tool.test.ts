@@ -43,7 +43,7 @@ test("an MCP error about an illegal move in a PGN lists the legal moves, without
   expect(play.mock.calls.map(([{ moves }]) => moves)).toEqual([[]]);
 });
 
-test("if the legal moves cannot be found for an MCP error, the failure is logged, and the model still gets the error", async () => {
+test("an MCP error about an illegal move is sent even if listing the legal moves fails, and the failure is logged", async () => {
   const error = errorFromViolations([
     { pointer: "/moves/1", code: "illegal_move", message: "'Ke3' is not legal." },
   ]);

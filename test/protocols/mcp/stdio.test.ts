@@ -111,7 +111,7 @@ test("an MCP message on standard input of exactly the maximum length is answered
   await connection.close();
 });
 
-test("an MCP message on standard input that is too long is refused once without using memory, and the next one is answered", async () => {
+test("an MCP message on standard input that is too long is refused once, and the next message is answered", async () => {
   const { input, errors, connection, answer } = open();
   const chunk = Buffer.alloc(64 * 1024, "x");
   const before = await collectedBytes();

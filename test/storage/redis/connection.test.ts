@@ -185,7 +185,7 @@ describeWith("redis")("a Redis that refuses commands", () => {
   const redis = useRedis();
   const connect = useConnections(redis);
 
-  test("a Redis connection detects that Redis refuses writes without being used, and reports each reason once", async () => {
+  test("an unused Redis connection detects that Redis refuses writes, and reports each reason once", async () => {
     const operator = await connect("", patient);
     const one = await connect(undefined, times);
     const reported: string[] = [];
