@@ -51,7 +51,7 @@ test("GET /openapi.json gets 503 until the plans are loaded", async () => {
   expect((await fetch(`${base}/openapi.json`)).status).toBe(200);
 });
 
-test("the security policy of GET /docs forbids loading anything from other servers", async () => {
+test("the security policy of the page /docs forbids loading anything from other servers", async () => {
   const { base } = await start();
   for (const path of ["/docs", "/docs/", "/docs?x=1"]) {
     const page = await fetch(base + path);
@@ -64,7 +64,7 @@ test("the security policy of GET /docs forbids loading anything from other serve
   }
 });
 
-test("every file that the page GET /docs links to exists, over HTTP/1.1 and HTTP/2", async () => {
+test("every file that the page /docs links to exists, over HTTP/1.1 and HTTP/2", async () => {
   const { base } = await start();
   const filesOf = async (path: string) => {
     const html = await (await fetch(base + path)).text();
@@ -143,7 +143,7 @@ test("GET /llms.txt contains links only to pages of this server", async () => {
   expect(links).toEqual(["/openapi.json", "/docs", "/problems", "/engines"]);
 });
 
-test("a page whose file cannot be read gets 500 and is logged, and the next request tries to read the file again", async () => {
+test("an API page whose file cannot be read gets 500, the error is logged, and the next request reads the file again", async () => {
   const cause = new Error("no tools");
   const failing = vi.fn(tools).mockRejectedValueOnce(cause);
   const { base, errors } = await startListener([createApiPages({ plans: () => undefined, tools: failing })]);

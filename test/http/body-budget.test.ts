@@ -47,7 +47,7 @@ async function start(options: BodyBudgetOptions) {
 
 const limits = { maxBytes: 100_000, maxBytesPerAddress: 40_000, freeBytes: 1000 };
 
-test("an address whose bodies fill its memory limit is refused, and other addresses are not", async () => {
+test("an address that exceeds its memory limit for bodies is refused, and other addresses are not", async () => {
   const send = await start(limits);
   const slow = await send("127.0.0.2", 41_000, { length: 50_000 });
   const more = problemOf(await (await send("127.0.0.2", 2000)).closed);
@@ -59,7 +59,7 @@ test("an address whose bodies fill its memory limit is refused, and other addres
   await expect.poll(async () => (await send("127.0.0.2", 41_000)).closed).toContain("read");
 });
 
-test("the bodies of all addresses together are limited in memory", async () => {
+test("the bodies of all addresses together have a memory limit", async () => {
   const send = await start(limits);
   for (const from of ["127.0.0.2", "127.0.0.3"]) {
     await send(from, 41_000, { length: 50_000 });

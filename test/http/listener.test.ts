@@ -234,7 +234,7 @@ describe("slow connections", () => {
   test.each([
     ["nothing", ""],
     ["half an HTTP/2 preface", "PRI * HTTP/2.0\r\n"],
-  ])("a connection is closed after %s", async (_, bytes) => {
+  ])("an idle connection that has sent %s is closed", async (_, bytes) => {
     const { port } = await startListener([], limits);
     expect(await exchange(port, bytes)).toBe("");
   });
@@ -243,7 +243,7 @@ describe("slow connections", () => {
     ["half a request line", "GET /hea"],
     ["half a header", "GET /healthz HTTP/1.1\r\nHos"],
     ["half a body", "POST /slow HTTP/1.1\r\nHost: x\r\nContent-Length: 9\r\n\r\nhalf"],
-  ])("a connection gets 408 after %s", async (_, bytes) => {
+  ])("a connection that has sent only %s gets 408", async (_, bytes) => {
     const { port } = await startListener([(req) => req.url === "/slow"], limits);
     const answer = problemOf(await exchange(port, bytes));
     expect(answer).toMatchObject({ status: 408, code: "request_timeout" });
@@ -308,7 +308,7 @@ describe("slow connections", () => {
     expect(await exchange(port, get("/healthz"))).toContain("200 OK");
   });
 
-  test("a connection that ends in the middle of a request causes no error in the log", async () => {
+  test("a connection that ends in the middle of a request logs no error", async () => {
     const { port, base, errors } = await startListener([(req) => req.url === "/slow"]);
     for (const bytes of ["", "P", "PRI * HTTP/2.0\r\n", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", get("/slow")]) {
       const { socket } = await open(port);

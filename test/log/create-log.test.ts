@@ -173,7 +173,7 @@ function textIn(reader: number): string {
   }
 }
 
-test("if its reader is too slow, the log buffers 4 MB and then logs how many lines were lost", async () => {
+test("a log with a slow reader buffers 4 MB and then logs how many lines were lost", async () => {
   const path = join(folder, "pipe");
   execFileSync("mkfifo", [path]);
   // Opened for reading and writing, because opening a pipe only for writing would wait for a reader.

@@ -77,11 +77,14 @@ describe("a request that passed through the HTTP server", () => {
     ["POST", rpcPath, "application/grpc-web+proto", "grpc-web"],
     ["POST", rpcPath, "application/json", "connect"],
     ["GET", `${rpcPath}?encoding=json`, undefined, "connect"],
-  ])("the protocol of %s %s with the type %s is detected", (method, url, type, protocol) => {
-    const headers = type === undefined ? {} : { "content-type": type };
-    const request = { ...raw(headers), method, url };
-    expect(identifyRequest(request, (path) => path === rpcPath).protocol).toBe(protocol);
-  });
+  ])(
+    "the protocol of the request %s %s with the Content-Type %s is detected",
+    (method, url, type, protocol) => {
+      const headers = type === undefined ? {} : { "content-type": type };
+      const request = { ...raw(headers), method, url };
+      expect(identifyRequest(request, (path) => path === rpcPath).protocol).toBe(protocol);
+    },
+  );
 
   test("every request has its own outcome", () => {
     const [request, other] = [raw({ "x-request-id": "id-1" }), raw({ "x-request-id": "id-2" })];

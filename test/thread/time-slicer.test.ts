@@ -30,7 +30,7 @@ async function watchWork(pieceMs: number): Promise<string> {
   return order.join("");
 }
 
-test("long steps run one in each event loop iteration, and the tasks take turns", async () => {
+test("only one long step runs in each event loop iteration, and the two tasks alternate", async () => {
   expect(await watchWork(6)).toMatch(/^-*(a-+b-+){3}a-+b-*$/);
 });
 

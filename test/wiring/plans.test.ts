@@ -174,7 +174,7 @@ describe("the plans in GET /price", () => {
       })),
     );
 
-  test("any plans that GET /price shows are a valid plans file", () => {
+  test("the plans in GET /price always have the form of a valid plans file", () => {
     fc.assert(
       fc.property(plans, (some) => {
         expect(read(...shownPlans(some))).toEqual({ kind: "plans", plans: some });
@@ -182,7 +182,7 @@ describe("the plans in GET /price", () => {
     );
   });
 
-  test("the built-in plans and the open plan are a valid plans file as GET /price shows them", () => {
+  test("the built-in plans and the open plan in GET /price have the form of a valid plans file", () => {
     expect(read(...shownPlans(builtInPlans))).toEqual({ kind: "plans", plans: builtInPlans });
     expect(read(...shownPlans([openPlan]))).toEqual({ kind: "plans", plans: [openPlan, freePlan] });
   });

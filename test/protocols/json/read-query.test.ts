@@ -16,7 +16,7 @@ it.each([
   ["depth=20&multipv=3&movetime_ms=1000&", { depth: 20, multipv: 3, movetimeMs: 1000 }],
   ["%64epth=%32%30", { depth: 20 }],
   ["nodes=2000000", { nodes: 2_000_000n }],
-])("the query %j is read", (query, init) => {
+])("the JSON gateway reads the query %j", (query, init) => {
   expect(read(query)).toEqual({ message: create(GetPriceRequestSchema, init), violations: [] });
 });
 
@@ -41,7 +41,7 @@ it.each([
   ["movetimeMs=1", "/movetimeMs", "unknown_field"],
   ["__proto__=1", "/__proto__", "unknown_field"],
   ["constructor=1&constructor=2", "/constructor", "unknown_field"],
-])("the query %j is refused", (query, pointer, code) => {
+])("the JSON gateway refuses the query %j", (query, pointer, code) => {
   const { message, violations } = read(query);
   expect(violations).toMatchObject([{ pointer, code }]);
   expect(message).toEqual(create(GetPriceRequestSchema));

@@ -79,7 +79,7 @@ export const newest: AgentKind = kindOfVersion2("version 2", { pin: "2026-07-28"
 
 export const agentKinds: readonly AgentKind[] = [
   oldest,
-  kindOfVersion2("version 2 in the older era", "legacy"),
+  kindOfVersion2("version 2 (older protocol)", "legacy"),
   newest,
 ];
 

@@ -50,7 +50,7 @@ describe("messages that contradict their headers", () => {
 describe.each([
   ["older", oldMessage],
   ["newer", newMessage],
-])("in the %s era", (_, message) => {
+])("in the %s protocol", (_, message) => {
   const both = /^(application\/json|text\/event-stream)$/;
   const listed = message("tools/list");
   const post = (accept: string | undefined, { headers, body } = listed) =>
@@ -131,8 +131,8 @@ test("an MCP client may send null in its capabilities and its name", async () =>
 
 describe("unknown methods and tools", () => {
   test.each([
-    ["the newer era", newMessage, 404],
-    ["the older era", oldMessage, 200],
+    ["the newer protocol", newMessage, 404],
+    ["the older protocol", oldMessage, 200],
   ])("an unknown MCP method is a protocol error in messages of %s", async (_, message, status) => {
     const answer = await send(app.url, message("prompts/list"));
     expect([answer.status, answer.body.error]).toEqual([status, expect.objectContaining({ code: -32601 })]);
@@ -283,8 +283,8 @@ describe("MCP ids and progress tokens may have at most 256 characters", () => {
   const ofLength = (length: number) => "x".repeat(length);
 
   test.each([
-    ["the newer era", newMessage],
-    ["the older era", oldMessage],
+    ["the newer protocol", newMessage],
+    ["the older protocol", oldMessage],
   ])("MCP ids and progress tokens may have at most 256 characters in messages of %s", async (_, message) => {
     const { headers, body } = message("tools/call", play);
     const { _meta: meta, ...params } = body.params as { readonly _meta?: object };

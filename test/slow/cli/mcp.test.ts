@@ -7,7 +7,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 
 test.each(agentKinds)(
-  "an agent with $name of the MCP client completes a session with kibitz mcp, using only what earlier answers say",
+  "an agent with MCP client $name completes a session with kibitz mcp, using only the texts of earlier results",
   async (kind) => {
     const session = await rehearse(await kind.overStdio(mcpProcess(env)));
     const refusals = session.filter(({ result }) => result.isError).map(({ what }) => what);

@@ -97,7 +97,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(Math.abs((one.now() ?? 0) - Date.now())).toBeLessThan(10_000);
   });
 
-  test("a pause of the own process does not mark Redis as down", async () => {
+  test("a pause of this process does not mark Redis as down", async () => {
     const operationMaxMs = 500;
     const one = await connect(undefined, { ...times, operationMaxMs });
     redis.pause();
