@@ -96,12 +96,12 @@ test("a module of the page imports only the modules that the table allows", () =
   ).toEqual([]);
 });
 
-test("the table of settings imports nothing that is configured by it", () => {
+test("the settings table does not import modules that use its settings", () => {
   const table = /^src\/(wiring\/(settings|setting|memory|config)|text\/nearest-name)\.ts$/;
   expect(breaches(table, ({ target }) => !target.startsWith("src/") || table.test(target))).toEqual([]);
 });
 
-test("only calls/convert and the command line import generated messages", () => {
+test("only calls/convert and the command line import generated protobuf messages", () => {
   // The service descriptors are needed to register services.
   const isDescriptor = (names: string) => /^\{\s*\w+Service\s*\}$/.test(names);
   expect(
@@ -121,13 +121,13 @@ test("the domain imports neither protobuf nor Connect", () => {
   ).toEqual([]);
 });
 
-test("cli/uci reaches engines only by the calls that every client has", () => {
+test("cli/uci uses engines only through the public API calls", () => {
   const here = /^src\/cli\/(uci\/|(engine-option|score-from-message)\.ts$)/;
   const others = /^(src\/(chess|errors|text)\/|src\/analysis\/analysis\.ts$|gen\/chess\/)/;
   expect(breaches(/^src\/cli\/uci\//, ({ target }) => here.test(target) || others.test(target))).toEqual([]);
 });
 
-test("no file imports itself through others, not even for a type", () => {
+test("no file imports itself through other files, not even for a type", () => {
   const targets = new Map<string, string[]>();
   for (const file of readSources(["src", "web/src", "test", "bench", "tools"])) {
     targets.set(

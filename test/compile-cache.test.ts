@@ -26,20 +26,20 @@ function builtInsOfStart(): string {
   return output[3] ?? "";
 }
 
-test("a start with a compile cache does not load the code that strips types", () => {
+test("a start with a compile cache does not load the type stripper of Node", () => {
   builtInsOfStart();
   const loaded = builtInsOfStart();
   expect(loaded).toContain("NativeModule fs");
   expect(loaded).not.toContain("amaro");
 });
 
-test("the folder of the compile cache is made for its owner alone", () => {
+test("only the owner can read the new folder of the compile cache", () => {
   const own = join(folder, "own");
   expect(compileCacheOf(own)).toContain(own);
   expect(statSync(own).mode & 0o777).toBe(0o700);
 });
 
-test.each([0o777, 0o770])("nothing is cached in a folder that others can write to: mode %o", (mode) => {
+test.each([0o777, 0o770])("no code is cached in a folder that other users can write to: mode %o", (mode) => {
   const open = join(folder, `open-${mode}`);
   mkdirSync(open);
   chmodSync(open, mode);

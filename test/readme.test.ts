@@ -12,12 +12,9 @@ import { useApp } from "./support/running-app.ts";
 
 const app = useApp(plainSettings);
 
-test.each(documents)(
-  "%s shows the answers that the service gives, as `npm run update` writes them",
-  async (path) => {
-    expect(textOf(path)).toBe(await documentWithAnswers(path, app.url));
-  },
-);
+test.each(documents)("the answers in %s are up to date with `npm run update`", async (path) => {
+  expect(textOf(path)).toBe(await documentWithAnswers(path, app.url));
+});
 
 test("docs/api.md has an example for each of the five JSON routes", () => {
   const paths = [...textOf("docs/api.md").matchAll(shownJson)].map(
@@ -28,7 +25,7 @@ test("docs/api.md has an example for each of the five JSON routes", () => {
   );
 });
 
-test("README.md and docs/api.md show no answer that is not compared with the real one", () => {
+test("every answer in README.md and docs/api.md is compared with a real answer", () => {
   const all = documents.map(textOf).join("\n");
   const shown = [...all.matchAll(/```sh\ncurl [^`]+```\n+(?:<details>.*\n+)?```(?:json|text)\n/g)];
   const compared = [...all.matchAll(shownJson), ...all.matchAll(shownField)];
@@ -36,7 +33,7 @@ test("README.md and docs/api.md show no answer that is not compared with the rea
   expect(compared).toHaveLength(9);
 });
 
-test("README.md is short, and begins with the first request", () => {
+test("README.md is short and begins with a first request", () => {
   const lines = textOf("README.md").split("\n");
   const [, firstCommand] = textOf("README.md").match(new RegExp(shownField.source)) ?? [];
   expect(lines.length).toBeLessThan(200);

@@ -4,7 +4,7 @@ import { pageWith } from "../../bench/measured.ts";
 
 const page = readFileSync(new URL("../../docs/measured.md", import.meta.url), "utf8");
 
-test.each(["bench", "nightly"])("the block %s of docs/measured.md is replaced, and nothing else", (name) => {
+test.each(["bench", "nightly"])("replacing the block %s of docs/measured.md changes nothing else", (name) => {
   const first = pageWith(page, name, "new figures");
   expect(first).toContain(`<!-- begin ${name} -->\n\nnew figures\n\n<!-- end ${name} -->`);
   const [before, after] = [page.split(`<!-- begin ${name} -->`)[0], page.split(`<!-- end ${name} -->`)[1]];
@@ -13,6 +13,6 @@ test.each(["bench", "nightly"])("the block %s of docs/measured.md is replaced, a
   expect(pageWith(first, name, "new figures")).toBe(first);
 });
 
-test("a block that docs/measured.md does not have is an error", () => {
+test("replacing a block that docs/measured.md does not have throws an error", () => {
   expect(() => pageWith(page, "capacity", "figures")).toThrow("docs/measured.md has no block capacity");
 });

@@ -12,19 +12,19 @@ const turn = (requests: number): Turn => ({
 });
 
 describe("figures of a bench", () => {
-  test("a figure of a bench is the median of the rounds, with the least and the most", () => {
+  test("a benchmark reports the median, the minimum and the maximum of its rounds", () => {
     const turns = [turn(300), turn(100), turn(110)];
     expect(spreadOf(turns, figures.perMinute)).toEqual({ median: 3300, least: 3000, most: 9000 });
   });
 
-  test("figures are compared round by round, so that what slows both in a round changes no ratio", () => {
+  test("two benchmarks are compared round by round, so a slow machine does not change their ratio", () => {
     const own = [turn(80), turn(40), turn(8)];
     const others = [turn(100), turn(50), turn(10)];
     expect(ratioOf(own, others, figures.perMinute)).toEqual({ median: 0.8, least: 0.8, most: 0.8 });
   });
 });
 
-test("quantiles lie between their neighbours", () => {
+test("a quantile is interpolated between the two nearest values", () => {
   expect(quantile([1, 2, 3, 5], 0.5)).toBe(2.5);
   expect(quantile([1, 2, 3, 5], 1)).toBe(5);
   expect(quantile([7], 0.99)).toBe(7);

@@ -28,7 +28,7 @@ export function issueTerms(fields: Partial<IssueTerms> = {}): IssueTerms {
 
 export function testKeyStore(name: string, create: () => KeyStore): void {
   describe(`the keys in ${name}`, () => {
-    test(`keys in ${name} are found again by hash and by id, as they were given`, async () => {
+    test(`keys in ${name} are found by hash and by id, with all their fields`, async () => {
       const store = create();
       const plain = keyRecord({ id: "plain" });
       const full = keyRecord({
@@ -45,7 +45,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       }
     });
 
-    test(`keys in ${name} are not found by anything else`, async () => {
+    test(`keys in ${name} are not found by an unknown hash or id`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       for (const other of ["", "A", "b", "hash of A", "' OR 1=1 --", "__proto__"]) {
@@ -54,7 +54,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       }
     });
 
-    test(`keys in ${name} are listed oldest first, revoked ones too`, async () => {
+    test(`the list of keys in ${name} starts with the oldest key and includes revoked keys`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "new", createdAt: 30 }));
       await store.create(keyRecord({ id: "old", createdAt: 10 }));
@@ -67,7 +67,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       ]);
     });
 
-    test(`keys in ${name} are revoked once, and the first time stays`, async () => {
+    test(`revoking a revoked key in ${name} does not change its revocation time`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       expect(await store.revoke("a", 100)).toBe(true);
@@ -76,7 +76,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.revoke("b", 100)).toBe(false);
     });
 
-    test(`keys in ${name} remember their latest use, many at a time`, async () => {
+    test(`the latest use of many keys in ${name} can be stored in one call`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       await store.create(keyRecord({ id: "b" }));
@@ -89,7 +89,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       ]);
     });
 
-    test(`keys in ${name} remember with which pepper they were hashed, as long as one of them is not revoked`, async () => {
+    test(`the key store in ${name} keeps its pepper check until all keys are revoked`, async () => {
       const store = create();
       expect(await store.keepPepperCheck("first")).toBe("first");
       expect(await store.keepPepperCheck("second")).toBe("second");
@@ -102,14 +102,14 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.keepPepperCheck("third")).toBe("third");
     });
 
-    test(`keys in ${name} that are older than the check of the pepper count as hashed with the first one`, async () => {
+    test(`a key store in ${name} with keys keeps the first pepper check`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       expect(await store.keepPepperCheck("first")).toBe("first");
       expect(await store.keepPepperCheck("second")).toBe("first");
     });
 
-    test(`keys in ${name} are unique by id and by hash`, async () => {
+    test(`keys in ${name} have unique ids and unique hashes`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       await expect(store.create(keyRecord({ id: "a", hash: "other" }))).rejects.toThrow();
@@ -122,7 +122,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, issuedTo = "a", id = `${issuedTo}${createdAt}`) =>
         keyRecord({ id, createdAt, issuedTo });
 
-      test(`keys in ${name} are refused to an address beyond its quota, until the oldest leaves the window`, async () => {
+      test(`an address gets no more keys in ${name} than its quota until its oldest key leaves the window`, async () => {
         const store = create();
         expect(await store.create(at(1000), terms)).toEqual({ kind: "created" });
         expect(await store.create(at(1050), terms)).toEqual({ kind: "created" });
@@ -142,7 +142,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toHaveLength(3);
       });
 
-      test(`keys in ${name} that a clock far ahead has made do not count for an address, and keys of a clock slightly ahead do`, async () => {
+      test(`keys in ${name} with a creation time in the near future count for the quota of an address, but not keys from the far future`, async () => {
         const store = create();
         await store.create(at(900_000), terms);
         await store.create(at(900_001), terms);
@@ -156,7 +156,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         });
       });
 
-      test(`keys in ${name} beyond an address's quota are issued to other addresses, and by the operator`, async () => {
+      test(`the used-up key quota of an address in ${name} does not affect other addresses and the operator`, async () => {
         const store = create();
         await store.create(at(1000), terms);
         await store.create(at(1001), terms);
@@ -166,7 +166,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         });
       });
 
-      test(`keys in ${name} stay within an address's quota when many are requested at once, and when some were revoked`, async () => {
+      test(`the key quota of an address in ${name} includes simultaneous requests and revoked keys`, async () => {
         const store = create();
         const asked = Array.from({ length: 10 }, (_, index) =>
           store.create(at(1000, "a", `${index}`), terms),
@@ -186,7 +186,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, issuedTo: string) =>
         keyRecord({ id: `${issuedTo}${createdAt}`, createdAt, issuedTo });
 
-      test(`keys in ${name} are refused to all addresses of a network beyond its quota, and to no others`, async () => {
+      test(`the used-up key quota of a network in ${name} affects all its addresses, but no other network`, async () => {
         const store = create();
         for (const [index, address] of ["a", "b", "c"].entries()) {
           expect(await store.create(at(1000 + index, address), terms("near"))).toEqual({ kind: "created" });
@@ -204,7 +204,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const of = (id: string, fields: Partial<KeyRecord> = {}) =>
         keyRecord({ id, createdAt: 1000, issuedTo: id, ...fields });
 
-      test(`keys in ${name} are not issued to callers beyond their number in all, and the operator's do not count`, async () => {
+      test(`the maximum number of self-service keys in ${name} does not include keys of the operator`, async () => {
         const store = create();
         await store.create(keyRecord({ id: "by hand" }));
         expect(await store.create(of("a"), terms)).toEqual({ kind: "created" });
@@ -215,7 +215,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toHaveLength(5);
       });
 
-      test(`keys in ${name} make room when they have ended long enough ago`, async () => {
+      test(`keys in ${name} that ended long ago no longer count towards the maximum number of keys`, async () => {
         const store = create();
         await store.create(of("unused", { createdAt: 200 }), terms);
         await store.create(of("revoked"), terms);
@@ -234,7 +234,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, hash: string, fields: Partial<KeyRecord> = {}) =>
         keyRecord({ id: `${createdAt}`, createdAt, hash, issuedTo: "a", ...fields });
 
-      test(`keys in ${name} that are requested again by the same idempotency key are the same key with another secret`, async () => {
+      test(`a repeated request with the same idempotency key returns the same key in ${name} with a new secret`, async () => {
         const store = create();
         await store.create(at(1000, "first", { name: "bot" }), terms);
         const renewed = { ...at(1000, "second", { name: "bot" }) };
@@ -248,7 +248,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toEqual([{ ...renewed, hash: "third" }]);
       });
 
-      test(`keys in ${name} are new ones after the window, from elsewhere, by another idempotency key or without one`, async () => {
+      test(`an idempotency key creates a new key in ${name} after the window, for another address, or with another idempotency key`, async () => {
         const store = create();
         const many = issueTerms({ idempotencyKey: "wish" });
         await store.create(at(1000, "first"), many);
@@ -264,7 +264,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.findByHash("first")).toMatchObject({ id: "1000" });
       });
 
-      test(`keys in ${name} that were revoked never come back by an idempotency key`, async () => {
+      test(`an idempotency key never returns a revoked key in ${name}`, async () => {
         const store = create();
         const two = { ...terms, quota: { max: 2, windowMs: 100 }, keptMax: 10 };
         await store.create(at(1000, "first"), two);
@@ -276,7 +276,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.create(at(1050, "fourth"), two)).toMatchObject({ kind: "too_many" });
       });
 
-      test(`keys in ${name} that are requested at once by one idempotency key are one key`, async () => {
+      test(`simultaneous requests with one idempotency key create only one key in ${name}`, async () => {
         const store = create();
         const asked = Array.from({ length: 10 }, (_, index) =>
           store.create(at(1000 + index, `hash ${index}`), terms),
@@ -288,7 +288,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
     });
 
     describe("that have ended", () => {
-      test(`ended keys in ${name} are deleted, a bounded number at a time: revoked ones, and unused self-service keys`, async () => {
+      test(`revoked keys and unused self-service keys in ${name} are deleted in batches of bounded size`, async () => {
         const store = create();
         const made = [
           keyRecord({ id: "revoked", revokedAt: 99 }),
@@ -328,7 +328,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
     (await store.current(now)).toSorted((a, b) => (a.rate + a.subject < b.rate + b.subject ? -1 : 1));
 
   describe(`the engine time in ${name}`, () => {
-    test(`engine time in ${name} adds up by rate and subject, in the window that was begun`, async () => {
+    test(`engine time in ${name} is added up for each rate and subject in the current window`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 1000), spent("free/day", "b", 7, 1000)], 10);
       await store.add([spent("free/day", "a", 50, 1003), spent("gold/day", "a", 1, 2000)], 20);
@@ -339,7 +339,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       ]);
     });
 
-    test(`engine time in ${name} of a clock that ran ahead does not last until that time`, async () => {
+    test(`engine time in ${name} from a clock that was fast is not counted until that future time`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 900_000)], 800_000);
       await store.add([spent("free/day", "a", 50, 1003)], 20);
@@ -347,7 +347,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       expect(await store.current(1003)).toEqual([]);
     });
 
-    test(`engine time in ${name} counts no more when its window has ended`, async () => {
+    test(`engine time in ${name} is no longer counted after the end of its window`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 1000)], 10);
       expect(await store.current(999)).toHaveLength(1);
@@ -356,7 +356,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       expect(await store.current(1000)).toEqual([spent("free/day", "a", 5, 2000)]);
     });
 
-    test(`engine time in ${name} is deleted when its window has ended, a bounded number at a time`, async () => {
+    test(`engine time in ${name} is deleted after the end of its window, in batches of bounded size`, async () => {
       const store = create();
       await store.add(
         ["a", "b", "c"].map((subject) => spent("free/day", subject, 1, 1000)),

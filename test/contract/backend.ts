@@ -60,7 +60,7 @@ export function testBackend(
       on.search(jobOf({ depth, ...changes }), forever);
     const firstValue = async (fen: string) => (await search({ fen })).snapshot.lines[0]?.score.value;
 
-    test(`${name} finds its build, with its id, path and digest`, async () => {
+    test(`${name} discovers its build with id, path and digest`, async () => {
       expect(build.path).toBe(backend.path);
       expect(build.id).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
       expect(build.id).toContain(build.version);
@@ -80,7 +80,7 @@ export function testBackend(
       expect(session.alive).toBe(true);
     });
 
-    test(`${name} reports complete states that deepen, then one answer at the requested depth`, async () => {
+    test(`${name} reports snapshots of growing depth, and then one result at the requested depth`, async () => {
       const events = await eventsOf(session, jobOf({ fen: middleGame, depth }), forever);
       const depths = events.filter(({ kind }) => kind === "progress").map(({ snapshot }) => snapshot.depth);
       expect(depths.length).toBeGreaterThan(0);
@@ -96,7 +96,7 @@ export function testBackend(
       expect(done.bestMove).toBe(done.snapshot.lines[0]?.moves[0]);
     });
 
-    test(`${name} gives as many lines as requested, best first, each with another move`, async () => {
+    test(`${name} returns the requested number of lines with different first moves, the best line first`, async () => {
       const { snapshot } = await search({ fen: middleGame, multipv: 3 });
       expect(snapshot).toMatchObject({ depth, complete: true });
       expect(new Set(snapshot.lines.map(({ moves }) => moves[0])).size).toBe(3);
@@ -104,7 +104,7 @@ export function testBackend(
       expect(values).toEqual(values.toSorted((a, b) => b - a));
     });
 
-    test(`${name} gives one line for each legal move if there are fewer than requested`, async () => {
+    test(`${name} returns one line for each legal move if the position has fewer moves than the requested lines`, async () => {
       const fen = "6k1/R7/8/8/8/8/8/1R4K1 b - - 0 1";
       const { snapshot, endedBy } = await search({ fen, multipv: 5 });
       expect(snapshot.lines.map(({ moves }) => moves[0]).toSorted()).toEqual(["g8f8", "g8h8"]);
@@ -114,7 +114,7 @@ export function testBackend(
     test.each([
       ["castling", "4k3/8/8/8/8/8/8/R3K2R w KQ - 0 1", 26],
       ["promotion", "8/P6k/8/8/8/8/5q2/7K w - - 0 1", 4],
-    ])(`${name} searches as many moves as the rules allow, with %s`, async (_, fen, moves) => {
+    ])(`${name} can search positions with very many legal moves: %s`, async (_, fen, moves) => {
       expect(jobOf({ fen }).position.legalMoveCount).toBe(moves);
       const { snapshot } = await search({ fen, multipv: 200, depth: 2 });
       expect(new Set(snapshot.lines.map((line) => line.moves[0])).size).toBe(moves);
@@ -123,19 +123,19 @@ export function testBackend(
     test.each([
       ["6k1/R7/8/8/8/8/8/1R4K1 w - - 0 1", "b1b8"],
       ["1r4k1/8/8/8/8/8/r7/6K1 b - - 0 1", "b8b1"],
-    ])(`${name} reports mate as mate, from the point of view of the side to move: %s`, async (fen, move) => {
+    ])(`${name} reports a mate as a mate score from the view of the side to move: %s`, async (fen, move) => {
       const { bestMove, snapshot } = await search({ fen });
       expect(bestMove).toBe(move);
       expect(snapshot.lines[0]?.score.value).toEqual({ kind: "mate", mate: 1 });
     });
 
-    test(`${name} scores from the point of view of the side to move`, async () => {
+    test(`${name} reports scores from the view of the side to move`, async () => {
       const board = "4k3/pppp4/8/8/8/8/PPPP4/3QK3";
       expect(comparable(await firstValue(`${board} w - - 0 1`))).toBeGreaterThan(300);
       expect(comparable(await firstValue(`${board} b - - 0 1`))).toBeLessThan(-300);
     });
 
-    test(`${name} ends a search by its time, with what is complete by then`, async () => {
+    test(`${name} returns the last complete depth when the time limit ends a search`, async () => {
       const movetimeMs = 100;
       const startedAt = performance.now();
       const done = await search({ fen: middleGame, depth: 245, movetimeMs });
@@ -145,7 +145,7 @@ export function testBackend(
       expect(performance.now() - startedAt).toBeGreaterThan(movetimeMs / 2);
     });
 
-    test(`${name} ends a search by its nodes, with what is complete by then`, async () => {
+    test(`${name} returns the last complete depth when the node limit ends a search`, async () => {
       const nodes = 3000;
       const { endedBy, snapshot } = await search({ fen: middleGame, depth: undefined, nodes, multipv: 2 });
       expect({ endedBy, complete: snapshot.complete }).toEqual({ endedBy: "nodes", complete: true });
@@ -160,7 +160,7 @@ export function testBackend(
       expect(shallow).toMatchObject({ endedBy: "depth", snapshot: { depth: 2, complete: true } });
     });
 
-    test(`${name} has a line and a legal move if the nodes are fewer than one iteration takes`, async () => {
+    test(`${name} returns a line and a legal move even if the node limit is too low for depth 1`, async () => {
       for (const [nodes, multipv] of [
         [1, 1],
         [1, 3],
@@ -174,7 +174,7 @@ export function testBackend(
       }
     });
 
-    test(`${name} ends a search at a forced mate, however many nodes are left`, async () => {
+    test(`${name} stops at a forced mate even if the node limit is not reached`, async () => {
       const fen = "6k1/R7/8/8/8/8/8/1R4K1 w - - 0 1";
       const { endedBy, bestMove, snapshot } = await search({ fen, depth: undefined, nodes: 1_000_000 });
       expect({ endedBy, bestMove }).toEqual({ endedBy: "depth", bestMove: "b1b8" });
@@ -205,7 +205,7 @@ export function testBackend(
       }
     });
 
-    test(`${name} knows the history of the game: a third repetition is a draw`, async () => {
+    test(`${name} uses the history of the game, so it scores a third repetition as a draw`, async () => {
       const moves = ["a2a3", "h8g8", "a3a2", "g8h8", "a2a3", "h8g8", "a3a2"];
       const drawn = await search({ fen: "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1", moves });
       expect(drawn.bestMove).toBe("g8h8");
@@ -213,7 +213,7 @@ export function testBackend(
       expect(comparable(await firstValue("6k1/8/8/8/8/8/R7/1R4K1 b - - 7 4"))).toBeLessThan(-300);
     });
 
-    test(`${name} plays Chess960: castling is king takes rook, in the history as in its answers`, async () => {
+    test(`${name} reads and writes Chess960 castling as a capture of the own rook by the king`, async () => {
       const job = jobOf({ ...chess960, depth });
       expect(job.position.moves).toEqual(["b1e1"]);
       const { bestMove, snapshot } = await session.search(job, forever);
@@ -224,7 +224,7 @@ export function testBackend(
 
     testDeterminism(name, () => ({ backend, build, session }), depth);
 
-    test(`${name} answers the same with and without a subscriber, and reports its states while it searches`, async () => {
+    test(`${name} returns the same result with and without a progress callback`, async () => {
       for (const changes of [{ depth }, { depth, multipv: 3 }, { depth: 245, movetimeMs: 300 }]) {
         const done = await session.search(jobOf({ fen: middleGame, ...changes }), forever);
         expect(done.snapshot).toMatchObject({ complete: true, lines: { length: changes.multipv ?? 1 } });
@@ -242,7 +242,7 @@ export function testBackend(
       await expect(long).rejects.toThrow("left");
     });
 
-    test(`${name} answers the next search right after a caller has left`, async () => {
+    test(`${name} can run the next search right after a client has disconnected`, async () => {
       const job = jobOf({ fen: middleGame, depth });
       const undisturbed = await repeatable(session, job);
       const caller = new AbortController();
@@ -253,7 +253,7 @@ export function testBackend(
       expect(await repeatable(session, job)).toEqual(undisturbed);
     });
 
-    test(`${name} reports that it was killed if its process is killed during a search`, async () => {
+    test(`${name} reports a killed process as killed and not as crashed`, async () => {
       const before = enginesRunning();
       await using victim = await backend.start(build, forever);
       const pids = enginesRunning().filter((pid) => !before.includes(pid));
@@ -268,7 +268,7 @@ export function testBackend(
       expect(victim.alive).toBe(false);
     });
 
-    test(`${name} leaves no process behind, neither of a start that is aborted nor of a session that is closed`, async () => {
+    test(`${name} leaves no process running after an aborted start or a closed session`, async () => {
       const before = enginesRunning();
       const caller = new AbortController();
       const starting = backend.start(build, caller.signal);

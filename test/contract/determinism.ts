@@ -34,7 +34,7 @@ export function testDeterminism(name: string, started: () => Started, depth: num
   const searchFor = (changes: Parameters<typeof jobOf>[0]) =>
     started().session.search(jobOf({ depth, ...changes }), forever);
 
-  test(`${name} gives the same answer again after other searches, and on another engine`, async () => {
+  test(`${name} returns the same result again after other searches and on another engine process`, async () => {
     const { backend, build, session } = started();
     const job = jobOf({ fen: middleGame, depth });
     const first = await repeatable(session, job);
@@ -54,7 +54,7 @@ export function testDeterminism(name: string, started: () => Started, depth: num
     expect(await repeatable(fresh, job)).toEqual(first);
   });
 
-  test(`${name} gives the same answer again if nodes end the search, after other searches, and on another engine`, async () => {
+  test(`${name} returns the same result again if a node limit ends the search`, async () => {
     const { backend, build, session } = started();
     const limits = { fen: middleGame, depth: undefined, nodes: 3000 };
     const jobs = [
@@ -78,7 +78,7 @@ export function testDeterminism(name: string, started: () => Started, depth: num
     expect((await allOn(fresh, jobs.toReversed())).toReversed()).toEqual(first);
   });
 
-  test(`${name} has the hash table of its settings at every depth`, async () => {
+  test(`${name} uses the configured hash size at every depth`, async () => {
     const { backend, build } = started();
     const fullness = async (hashMb: number, plies: number) => {
       await using engine = await backend.start(
@@ -93,7 +93,7 @@ export function testDeterminism(name: string, started: () => Started, depth: num
     }
   });
 
-  test(`${name} clears its state if no other search follows, and gives the same answer then`, async () => {
+  test(`${name} returns the same result if the engine was idle before the search`, async () => {
     const { session } = started();
     const job = jobOf({ fen: middleGame, depth });
     const first = await repeatable(session, job);

@@ -63,7 +63,7 @@ export const engine: RatePolicy = { name: "engine", quota: 1000, windowS: 86_400
 export function testLimits(name: string, create: () => Promise<Limits>): void {
   const limitsOf = create;
   describe(`limits counted in ${name}: requests`, () => {
-    test(`requests counted in ${name} count by caller, in windows that begin with the first`, async () => {
+    test(`${name} counts the requests of each client in windows that begin with the first request`, async () => {
       const plan = planWith([minute]);
       const limits = await limitsOf();
       await run(limits, keyless(plan, "a"));
@@ -76,7 +76,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(await run(limits, keyed(plan, "key", "a"))).toMatchObject({ kind: "admitted" });
     });
 
-    test(`requests counted in ${name} that are refused cost nothing, in no window`, async () => {
+    test(`a refused request is not counted in any window in ${name}`, async () => {
       const plan = planWith([minute, hour]);
       const limits = await limitsOf();
       const account = keyless(plan);
@@ -86,7 +86,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(await remainingOf(limits, account)).toEqual([0, 1]);
     });
 
-    test(`requests counted in ${name} wait for the longest window`, async () => {
+    test(`a refusal in ${name} names the longest wait if several windows are used up`, async () => {
       const plan = planWith([hour, { ...minute, quota: 3 }]);
       const limits = await limitsOf();
       for (let count = 0; count < 3; count++) {
@@ -97,7 +97,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(entry.kind === "refused" && entry.refusal.retryAfterMs).toBeGreaterThan(3_590_000);
     });
 
-    test(`requests counted in ${name} that failed without engine time are given back, and others are not`, async () => {
+    test(`a failed request counted in ${name} is refunded only if it used no engine time`, async () => {
       const plan = planWith([hour]);
       const limits = await limitsOf();
       const account = keyless(plan);
@@ -108,7 +108,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(await remainingOf(limits, account)).toEqual([1]);
     });
 
-    test(`requests counted in ${name} do not count in a plan without limits`, async () => {
+    test(`requests under a plan without limits are not counted in ${name}`, async () => {
       const limits = await limitsOf();
       for (let count = 0; count < 1000; count++) {
         expect((await run(limits, keyless(openPlan), 1e9)).kind).toBe("admitted");
@@ -120,7 +120,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
   describe(`limits counted in ${name}: searches at a time`, () => {
     const plan = planWith([], 2);
 
-    test(`searches at a time counted in ${name} are bounded for each caller, and each gives its place back once`, async () => {
+    test(`each client in ${name} has its own limit of concurrent searches, and each search is released once`, async () => {
       const limits = await limitsOf();
       const enter = () => limits.enter(keyless(plan), timeOf(700));
       const [first] = [await enter(), await enter()];
@@ -131,7 +131,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "refused"]);
     });
 
-    test(`searches at a time counted in ${name} are refused until one of them should have ended`, async () => {
+    test(`too many concurrent searches in ${name} are refused until a running search should have ended`, async () => {
       const limits = await limitsOf();
       await limits.enter(keyless(plan), timeOf(50_000, 600_000));
       await limits.enter(keyless(plan), timeOf(10_000, 600_000));
@@ -141,7 +141,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(waitMs).toBeLessThanOrEqual(20_000);
     });
 
-    test(`a caller without a bound on searches at a time takes no place counted in ${name}`, async () => {
+    test(`concurrent searches of a client without such a limit are not counted in ${name}`, async () => {
       const counted = planWith([{ ...hour, quota: 10 }], 2);
       const limits = await limitsOf();
       const enter = (concurrent: number | undefined) => {
@@ -155,7 +155,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(kinds.map((kind) => kind === "admitted")).toEqual([true, true, true, true, true, true, false]);
     });
 
-    test(`a search that ends makes room in ${name} for a waiting caller, who may leave before`, async () => {
+    test(`the end of a search in ${name} lets the next waiting client start, unless that client has disconnected`, async () => {
       const limits = await limitsOf();
       const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
       const [first] = [await enter(), await enter()];
@@ -172,7 +172,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
   describe(`limits counted in ${name}: engine time`, () => {
     const plan = planWith([engine]);
 
-    test(`engine time counted in ${name} counts when it was used, and a search that is begun is finished`, async () => {
+    test(`engine time is counted in ${name} after a search, so a running search may exceed the quota`, async () => {
       const limits = await limitsOf();
       const account = keyed(plan, "key", "a");
       await run(limits, account, 400);
@@ -184,7 +184,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(await remainingOf(limits, account)).toEqual([0]);
     });
 
-    test(`engine time counted in ${name} is counted by address, too: more keys are not more time`, async () => {
+    test(`several keys of one address share the engine time counted in ${name}`, async () => {
       const limits = await limitsOf();
       await run(limits, keyed(plan, "one", "a"), 600);
       await run(limits, keyed(plan, "two", "a"), 600);
@@ -192,21 +192,21 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect((await run(limits, keyed(plan, "three", "b"))).kind).toBe("admitted");
     });
 
-    test(`engine time counted in ${name} is counted by key, too: more addresses are not more time`, async () => {
+    test(`several addresses with one key share the engine time counted in ${name}`, async () => {
       const limits = await limitsOf();
       await run(limits, keyed(plan, "one", "a"), 600);
       await run(limits, keyed(plan, "one", "b"), 600);
       expect((await run(limits, keyed(plan, "one", "c"))).kind).toBe("refused");
     });
 
-    test(`engine time counted in ${name} of one plan does not count in another, at the same address`, async () => {
+    test(`engine time in ${name} is counted separately for each plan at the same address`, async () => {
       const gold: Plan = { ...plan, id: "gold" };
       const limits = await limitsOf();
       await run(limits, keyed(gold, "one", "a"), 5000);
       expect((await run(limits, keyed(plan, "two", "a"))).kind).toBe("admitted");
     });
 
-    test(`engine time counted in ${name} of a caller without a key is counted once`, async () => {
+    test(`engine time in ${name} of a client without a key is counted only once`, async () => {
       const keylessEngine: Plan = { ...keylessPlan, limits: plan.limits };
       const limits = await limitsOf();
       await run(limits, keyless(keylessEngine), 400);
@@ -220,7 +220,7 @@ export function testWindows(name: string, create: () => Promise<Limits>): void {
   const windowS = 2;
   const plan = planWith([{ ...minute, windowS }]);
 
-  test(`a request counted in ${name} is admitted again after exactly as long as its refusal says`, async () => {
+  test(`a refused request counted in ${name} is accepted exactly after the wait in its error`, async () => {
     const [limits, account] = [await create(), keyless(plan)];
     const startedAt = performance.now();
     await run(limits, account);
@@ -232,7 +232,7 @@ export function testWindows(name: string, create: () => Promise<Limits>): void {
     expect(await run(limits, account)).toMatchObject({ kind: "admitted" });
   });
 
-  test(`a request counted in ${name} is not given back to a later window`, async () => {
+  test(`a refund in ${name} does not change a later window`, async () => {
     const limits = await create();
     const entry = await limits.enter(keyless(plan), timeOf(1000));
     expect(entry.kind).toBe("admitted");

@@ -32,14 +32,14 @@ async function checkHealth(env: Readonly<Record<string, string>>): Promise<numbe
   );
 }
 
-test("the health check of the image asks /healthz of the metrics port if KIBITZ_METRICS_PORT names one", async () => {
+test("the health check of the image requests /healthz at the metrics port if KIBITZ_METRICS_PORT is set", async () => {
   const [service, metrics] = [await startPort(500), await startPort(200)];
   expect(await checkHealth({ KIBITZ_PORT: service.port, KIBITZ_METRICS_PORT: metrics.port })).toBe(0);
   expect([service.asked, metrics.asked]).toEqual([[], ["/healthz"]]);
 });
 
 test.each([undefined, "", "0"])(
-  "the health check of the image asks /healthz of the service if KIBITZ_METRICS_PORT is %j",
+  "the health check of the image requests /healthz at the service port if KIBITZ_METRICS_PORT is %j",
   async (metricsPort) => {
     const service = await startPort(200);
     const metrics = metricsPort === undefined ? {} : { KIBITZ_METRICS_PORT: metricsPort };
@@ -48,13 +48,13 @@ test.each([undefined, "", "0"])(
   },
 );
 
-test("the health check of the image fails if the answer is no success or there is no answer", async () => {
+test("the health check of the image fails if the response is an error or does not arrive", async () => {
   const metrics = await startPort(503);
   expect(await checkHealth({ KIBITZ_METRICS_PORT: metrics.port })).toBe(1);
   expect(await checkHealth({ KIBITZ_METRICS_PORT: "1" })).toBe(1);
 });
 
-test("the compose file and the Helm chart name the metrics port, and the chart's probes of a node ask there", () => {
+test("the compose file and the Helm chart set the metrics port, and the probes of the chart use the metrics port", () => {
   expect(textOf("compose.yaml")).toMatch(/^ {4}KIBITZ_METRICS_PORT: 9464$/m);
   const nodes = textOf("helm/kibitz/templates/nodes.yaml");
   expect(nodes).toContain('{ name: KIBITZ_METRICS_PORT, value: "9464" }');

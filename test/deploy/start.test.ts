@@ -13,12 +13,12 @@ test.each([
   "deploy/systemd/kibitz.service",
   "docs/running.md",
   "test/cluster/deploy-files.test.ts",
-])("%s has the limits of memory of `npm start`", (path) => {
+])("%s has the same memory limits as `npm start`", (path) => {
   const flags: readonly string[] = scripts.start.match(/--\S+/g);
   expect(textOf(path).match(/--max-(old|semi)-space-size=\d+/g)).toEqual(flags);
 });
 
-test("the image serves metrics to whoever reaches the container, and names the port", () => {
+test("the image serves metrics on all network interfaces, and declares the port", () => {
   const dockerfile = textOf("deploy/Dockerfile");
   expect(dockerfile).toMatch(/^ENV .*\bKIBITZ_HOST=0\.0\.0\.0 KIBITZ_METRICS_HOST=0\.0\.0\.0\b/m);
   expect(dockerfile).toMatch(/^EXPOSE 8080 9464$/m);

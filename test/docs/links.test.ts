@@ -66,15 +66,15 @@ function deadPathsIn({ path, text }: { readonly path: string; readonly text: str
   return paths.filter((name) => ![name, `${name}.ts`, `${name}.test.ts`].some(isThere));
 }
 
-test.each(documents)("every link in $path leads somewhere", (document) => {
+test.each(documents)("every link in $path has an existing target", (document) => {
   expect(deadLinksIn(document)).toEqual([]);
 });
 
-test.each(documents)("every file that $path names exists", (document) => {
+test.each(documents)("every file that is named in $path exists", (document) => {
   expect(deadPathsIn(document)).toEqual([]);
 });
 
-test("docs/runbook/README.md names the test of every fault", () => {
+test("docs/runbook/README.md names a test for every fault", () => {
   const { text = "" } = documents.find(({ path }) => path === "docs/runbook/README.md") ?? {};
   const cells = [...text.matchAll(/^\| .+ \| ([^|]+) \|$/gm)].map(([, cell = ""]) => cell);
   const tests = cells.flatMap((cell) =>

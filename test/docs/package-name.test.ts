@@ -45,7 +45,7 @@ function paragraphsOf({ path, text }: { readonly path: string; readonly text: st
   return path.endsWith(".md") ? text.replace(/\n+(?=```\w)/g, "\n").split("\n\n") : text.split("\n");
 }
 
-test("every command that installs or runs Kibitz names kibitz-chess, or says that it is for a checkout", () => {
+test("every command that installs or runs Kibitz names kibitz-chess, or is marked as a command for a checkout", () => {
   expect(manifest).toMatchObject({ name: "kibitz-chess", bin: { kibitz: "bin/kibitz.js" } });
   expect(texts.length).toBeGreaterThan(300);
   const wrong = texts.flatMap((text) =>
@@ -56,7 +56,7 @@ test("every command that installs or runs Kibitz names kibitz-chess, or says tha
   expect(wrong).toEqual([]);
 });
 
-test("server.json names this package and this version, as the package names server.json", () => {
+test("server.json and package.json have the same names and the same version", () => {
   const server = JSON.parse(readFileSync(join(root, "server.json"), "utf8"));
   expect(server).toMatchObject({
     name: manifest.mcpName,
@@ -70,6 +70,6 @@ test("server.json names this package and this version, as the package names serv
   expect(Object.keys(mcpCommand.options)).toContain("url");
 });
 
-test(".nvmrc names the Node that npm scripts run on", () => {
+test("the version in .nvmrc is the Node version of the npm scripts", () => {
   expect(readFileSync(join(root, ".nvmrc"), "utf8").trim()).toBe(manifest.devDependencies.node);
 });

@@ -23,14 +23,14 @@ function cellOf(first: string): string | undefined {
 }
 
 describe("docs/running.md", () => {
-  test("docs/running.md shows a file of plans that Kibitz accepts as it is", () => {
+  test("docs/running.md shows a valid plans file", () => {
     const [, json = ""] = /```json\n(.*)\n```/.exec(text) ?? [];
     const reading = plansFromJson(json);
     expect(reading).toMatchObject({ kind: "plans" });
     expect(JSON.stringify(reading)).toContain('"club"');
   });
 
-  test("docs/running.md says how large requests may be", () => {
+  test("docs/running.md has the current maximum sizes of requests", () => {
     const single = `${readMaxBytesOf(evaluate) / 1024} KiB`;
     const ofRpc = `${rpcMaxBytesOf(evaluateBatch) / 1024} KiB over gRPC, gRPC-Web and Connect`;
     const batch = `${readMaxBytesOf(evaluateBatch) / 1024 / 1024} MiB (${ofRpc})`;
@@ -43,7 +43,7 @@ describe("docs/running.md", () => {
     );
   });
 
-  test("docs/running.md says how long connections are kept and how many calls one may hold", () => {
+  test("docs/running.md has the current limits of connections", () => {
     const seconds = (ms: number) => `${ms / 1000} s`;
     const { headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs, silenceTimeoutMs } = listenerLimits;
     expect(cellOf("time for headers, for a whole request")).toBe(
@@ -62,7 +62,7 @@ describe("docs/running.md", () => {
     ).toBe(String(listenerLimits.requestsWaitingMax));
   });
 
-  test("docs/running.md names only fields that the log has", () => {
+  test("docs/running.md names only existing log fields", () => {
     const [, section = ""] = text.split("\n## The log\n");
     const cells = [...section.matchAll(/^\| (`.*?) \|/gm)].map(([, cell = ""]) => cell);
     const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));

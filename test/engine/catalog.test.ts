@@ -22,7 +22,7 @@ const catalog = (builds: readonly string[], defaultEngine?: string) =>
 const debian = ["native 15.1", "wasm 19", "wasm 19 lite"];
 
 describe("versions", () => {
-  test("engine versions are listed newest first, compared as numbers and not as text", () => {
+  test("the list of engine versions starts with the newest version, compared by number", () => {
     const { versions } = catalog(["wasm 17.1", "native 15.1", "wasm 19", "wasm 9", "wasm 18", "native 15"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",
@@ -34,7 +34,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("engine versions are listed with the lite network after the full one, and prereleases last", () => {
+  test("the list of engine versions has a lite network after the full network, and prereleases last", () => {
     const { versions } = catalog(["native dev-20260110-3a1b2c4d", "wasm 19 lite", "wasm 19", "wasm 18"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",
@@ -59,13 +59,13 @@ describe("versions", () => {
     ]);
   });
 
-  test("engine versions have the same order, in whatever order they were found", () => {
+  test("the order of engine versions does not depend on the order of discovery", () => {
     const ids = (builds: readonly string[]) => catalog(builds).versions.map(({ id }) => id);
     const some = ["native dev-b", "wasm 19", "native dev-a", "wasm 19 lite"];
     expect(ids(some)).toEqual(ids(some.toReversed()));
   });
 
-  test("an engine version has all its builds, and means the native one by default", () => {
+  test("an engine version contains all its builds and uses the native build by default", () => {
     const { versions } = catalog(["wasm 19", "native 19"]);
     expect(versions).toHaveLength(1);
     expect(versions[0]?.builds.map(({ path }) => path)).toEqual(["wasm", "native"]);
@@ -108,7 +108,7 @@ describe("latest", () => {
     expect(catalog(builds.toReversed()).latest.id).toBe(id);
   });
 
-  test("latest is a deprecated version only if there is no other", () => {
+  test("latest is a deprecated version only if no other version exists", () => {
     const going = buildOf({ id: "stockfish-20", version: "20", deprecatedSince: "2026-11-22" });
     const { latest, versions } = createCatalog([going, build("wasm 19")], undefined);
     expect(latest.id).toBe("stockfish-19");
@@ -119,7 +119,7 @@ describe("latest", () => {
     expect(createCatalog([going], undefined).latest.id).toBe("stockfish-20");
   });
 
-  test.each(["stockfish-15.1", "stockfish-19-lite"])("latest is the operator's choice: %s", (id) => {
+  test.each(["stockfish-15.1", "stockfish-19-lite"])("latest is the operator's default engine: %s", (id) => {
     const { latest, resolve } = catalog(debian, id);
     expect(latest.id).toBe(id);
     expect(resolve("latest", "auto")).toMatchObject({ kind: "build", build: { id } });
@@ -144,7 +144,7 @@ describe("a request for", () => {
     expect(resolve(engine, path)).toMatchObject(resolution);
   });
 
-  test("a request for a path that the version does not have is refused, with the paths that it has", () => {
+  test("a request for a path that the version does not have is refused with a list of its paths", () => {
     expect(resolve("stockfish-19", "native")).toEqual({ kind: "path_unavailable", runnable: ["wasm"] });
     expect(resolve("stockfish-15.1", "wasm")).toEqual({ kind: "path_unavailable", runnable: ["native"] });
   });
@@ -167,7 +167,7 @@ describe("a request for", () => {
     expect(some.resolve("latest", "native")).toMatchObject(build("stockfish-18", "native"));
   });
 
-  test("a request for latest on another path than the operator's choice gets the newest release of that path", () => {
+  test("a request for latest on a path without the operator's default engine gets the newest release of that path", () => {
     const chosen = catalog([...debian, "wasm 18"], "stockfish-15.1");
     expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
   });
@@ -208,7 +208,7 @@ test.each<[what: string, nodes: number | undefined, auto: EnginePath]>([
   ["native if both builds of a version visit the same nodes", 6130, "native"],
   ["WebAssembly if the native build visits other nodes", 6131, "wasm"],
   ["WebAssembly if the native build is not reproducible", undefined, "wasm"],
-])("auto means %s, and each build can be chosen by its path", (_, nodes, auto) => {
+])("the path auto selects %s, and each build can be selected by its path", (_, nodes, auto) => {
   const { resolve } = createCatalog(
     [buildOf({ path: "native", selfTestNodes: nodes }), buildOf({ path: "wasm", selfTestNodes: 6130 })],
     undefined,

@@ -35,7 +35,7 @@ function waitForLines(file: string, count: number): readonly string[] {
 }
 
 describe("lines", () => {
-  test("the lines of an engine are whole, however they arrive", async () => {
+  test("the lines of an engine are complete even if they arrive in pieces", async () => {
     const engine = node(`
       const parts = ["read", "yok\\nbest", "move e2e4\\r\\n", "\\n", "half a line"];
       const write = () => parts.length && process.stdout.write(parts.shift(), () => setTimeout(write, 20));
@@ -44,7 +44,7 @@ describe("lines", () => {
     expect(await linesOf(engine)).toEqual(["readyok", "bestmove e2e4\r", ""]);
   });
 
-  test("the lines of an engine are text, whatever their bytes", async () => {
+  test("the lines of an engine may contain any bytes", async () => {
     const engine = node("process.stdout.write(Buffer.from([0xff, 0xfe, 0x00, 0x0a]))");
     expect(await linesOf(engine)).toEqual(["\u00ff\u00fe\u0000"]);
   });
@@ -85,7 +85,7 @@ describe("lines", () => {
     await expect(linesOf(engine)).rejects.toThrow("more than 65536 characters");
   });
 
-  test("an error of the receiver ends the lines of this engine, and not the server", async () => {
+  test("an error in the reader of an engine ends the reading but not the server", async () => {
     const engine = node(`console.log("readyok"); setInterval(() => {}, 1000)`);
     const reading = engine.read(() => {
       throw new Error("a bug");
@@ -95,7 +95,7 @@ describe("lines", () => {
 });
 
 describe("an engine process", () => {
-  test("an engine process gets all lines of a send at once, while the server is busy", async () => {
+  test("an engine process gets all commands of a write even while the server is busy", async () => {
     const file = join(createFolder(), "heard");
     const engine = node(`
       const { appendFileSync } = require("node:fs");
@@ -122,14 +122,14 @@ describe("an engine process", () => {
     await over;
   });
 
-  test("an engine process sees nothing of the server's environment", async () => {
+  test("an engine process does not get the environment variables of the server", async () => {
     process.env.KIBITZ_TEST_SECRET = "secret";
     onTestFinished(() => void delete process.env.KIBITZ_TEST_SECRET);
     const engine = node("console.log(process.env.KIBITZ_TEST_SECRET, process.env.PATH)");
     expect(await linesOf(engine)).toEqual(["undefined undefined"]);
   });
 
-  test("lines to an engine process that is gone are dropped", async () => {
+  test("commands to an engine process that has ended are ignored", async () => {
     const engine = node("");
     expect(await linesOf(engine)).toEqual([]);
     engine.send("isready");
@@ -138,7 +138,7 @@ describe("an engine process", () => {
     await new Promise(setImmediate);
   });
 
-  test("lines to an engine process that closed its input are dropped", async () => {
+  test("commands to an engine process with a closed input are ignored", async () => {
     const engine = node(`require("fs").closeSync(0); console.log("up"); setInterval(() => {}, 1000)`);
     await firstLineOf(engine);
     for (let at = 0; at < 3; at++) {
@@ -147,7 +147,7 @@ describe("an engine process", () => {
     }
   });
 
-  test("an engine process that ignores signals is gone when it is killed", async () => {
+  test("an engine process that ignores signals can be killed", async () => {
     const engine = node(`process.on("SIGTERM", () => {}); console.log("up"); for (;;);`);
     expect(await firstLineOf(engine)).toBe("up");
     const running = enginesRunning();
@@ -169,7 +169,7 @@ describe("an engine process", () => {
     await expect.poll(() => stillRunning(running)).toEqual([]);
   });
 
-  test("an engine process reports the processor time that it has used, its own child processes included", async () => {
+  test("the processor time of an engine process includes its child processes", async () => {
     const busy = `for (const end = Date.now() + 60_000; Date.now() < end; );`;
     const script = writeScript(`"${process.execPath}" -e "${busy}"\necho over`);
     const engine = start(script);
@@ -183,14 +183,14 @@ describe("a file that cannot be run is no engine, and says why", () => {
   const startSession = async (file: string) =>
     createUciSession(buildOf().settings, createChildProcess({ file, args: [] }), defaultWatchTimes, forever);
 
-  test("a file that does not exist cannot be started, and the error has the reason", async () => {
+  test("starting a missing engine file fails with the reason", async () => {
     await expect(startSession("/nowhere/stockfish")).rejects.toMatchObject({
       kind: "no_start",
       message: expect.stringContaining("ENOENT"),
     });
   });
 
-  test("a file without permission to execute cannot be started, and the error has the reason", async () => {
+  test("starting an engine file without execute permission fails with the reason", async () => {
     const file = writeScript("echo uciok");
     chmodSync(file, 0o644);
     await expect(startSession(file)).rejects.toMatchObject({
@@ -199,11 +199,11 @@ describe("a file that cannot be run is no engine, and says why", () => {
     });
   });
 
-  test("a file whose name is not valid cannot be started, and the error has the reason", async () => {
+  test("starting an engine file with an invalid name fails with the reason", async () => {
     await expect(startSession("/usr/bin/\0")).rejects.toMatchObject({ kind: "no_start" });
   });
 
-  test("an engine cannot be started without a free file descriptor, and the error has the reason", () => {
+  test("starting an engine without a free file descriptor fails with the reason", () => {
     const engine = start("/bin/sh", "-c", `ulimit -n 40; exec "${process.execPath}" "$0"`, scarceFile);
     return expect(linesOf(engine)).resolves.toEqual(["EngineFailure no_start", "started again"]);
   });
@@ -211,6 +211,6 @@ describe("a file that cannot be run is no engine, and says why", () => {
 
 const scarceFile = new URL("scarce-descriptors.ts", import.meta.url).pathname;
 
-test("no engine process is left after its tests", async () => {
+test("no engine process is running after the tests of child processes", async () => {
   await expect.poll(() => descendantsOf(process.pid)).toEqual([]);
 });

@@ -11,7 +11,7 @@ const offered: Readonly<Record<string, string | undefined>> = {
   "stockfish-17.1-lite": undefined,
 };
 
-test("an engine id is kept for at least 90 days after a release has deprecated it", () => {
+test("an engine id is available for at least 90 days after its deprecation", () => {
   for (const [id, deprecatedSince] of Object.entries(offered)) {
     const build = wasmBuilds.find((row) => row.id === id);
     const deprecatedForDays = (Date.now() - Date.parse(deprecatedSince ?? "")) / 86_400_000;

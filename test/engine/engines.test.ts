@@ -52,7 +52,7 @@ function slowEngines(build = native) {
 const alive = ({ sessions }: FakeEngines) => sessions.filter((session) => session.alive).length;
 
 describe("engines that open", () => {
-  test("the default engine is warm when the engines are ready, so the first search starts none", async () => {
+  test("the default engine is running when the server is ready, so the first search does not start an engine", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     const running = await open([engines]);
     expect(running.catalog.latest.id).toBe("stockfish-18");
@@ -78,7 +78,7 @@ describe("engines that open", () => {
     ["the newest engine of the requested path", { engine: "latest", path: "wasm" }, [1, 0]],
     ["no engine if no build matches", { engine: "stockfish-19", path: "wasm" }, [0, 0]],
     ["no engine if the id is unknown", { engine: "stockfish-3", path: "auto" }, [0, 0]],
-  ] as const)("a start for one command starts only %s", async (_, asked, starts) => {
+  ] as const)("the command line starts only %s", async (_, asked, starts) => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines(native);
     const opening = open([early, late.engines], { asked });
@@ -88,7 +88,7 @@ describe("engines that open", () => {
     expect([early.starts, late.engines.starts]).toEqual(starts);
   });
 
-  test("the operator's choice stays warm beside newer engines, even when they are used", async () => {
+  test("the operator's default engine keeps running while newer engines are used", async () => {
     const early = createFakeEngines({ builds: [wasm] });
     const late = slowEngines();
     late.found.resolve();
@@ -103,7 +103,7 @@ describe("engines that open", () => {
     expect([early.starts, late.engines.starts]).toEqual([1, 1]);
   });
 
-  test("one backend with engines is enough, in whatever order the backends are listed", async () => {
+  test("engines can start if only one of several backends has an engine", async () => {
     const nothing = createFakeEngines({ builds: [], path: "native" });
     for (const order of [0, 1]) {
       const engines = createFakeEngines({ builds: [wasm] });
@@ -120,11 +120,11 @@ describe("engines that cannot open", () => {
     await expect(open([nothing])).rejects.toThrow("no engine was found: install the npm package");
   });
 
-  test("a start without a backend fails, and does not wait for ever", async () => {
+  test("a start without a backend fails at once", async () => {
     await expect(open([])).rejects.toThrow("no engine was found");
   });
 
-  test("a start without the operator's choice fails, lists the available engines, and leaves none running", async () => {
+  test("a start without the operator's default engine fails with a list of the available engines, and leaves no engine running", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     await expect(open([engines], { defaultEngine: "stockfish-99" })).rejects.toThrow(
       "KIBITZ_DEFAULT_ENGINE is stockfish-99, but the available engines are: stockfish-18",
@@ -138,7 +138,7 @@ describe("engines that cannot open", () => {
     await expect(open([engines])).rejects.toBe(failure);
   });
 
-  test("a start fails with the reason if a backend fails in discovery, and starts no engine", async () => {
+  test("a failed discovery makes the start fail with the reason before an engine starts", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     const failure = new Error("a bug in the search");
     const broken = createFakeEngines({ path: "native", discover: () => Promise.reject(failure) });
@@ -149,20 +149,23 @@ describe("engines that cannot open", () => {
   test.each([
     ["engines are looked for", slowEngines().engines, 0],
     ["the default engine starts", createFakeEngines({ builds: [wasm], starting: () => never }), 1],
-  ])("a start that is aborted while %s ends at once, and leaves no engine", async (_, engines, starts) => {
-    const owner = new AbortController();
-    const opening = open([engines], { signal: owner.signal });
-    opening.catch(() => {});
-    await turn();
-    expect(engines.starts).toBe(starts);
-    owner.abort(new Error("interrupted"));
-    await expect(opening).rejects.toThrow("interrupted");
-    expect(alive(engines)).toBe(0);
-  });
+  ])(
+    "a start that is aborted while %s ends at once and leaves no engine running",
+    async (_, engines, starts) => {
+      const owner = new AbortController();
+      const opening = open([engines], { signal: owner.signal });
+      opening.catch(() => {});
+      await turn();
+      expect(engines.starts).toBe(starts);
+      owner.abort(new Error("interrupted"));
+      await expect(opening).rejects.toThrow("interrupted");
+      expect(alive(engines)).toBe(0);
+    },
+  );
 });
 
 describe("closing the engines", () => {
-  test("closing the engines ends all of them, even engines that are being started", async () => {
+  test("closing the engines also ends the engines that are being started", async () => {
     const engines = createFakeEngines({
       builds: [wasm],
       conduct: () => "go on",

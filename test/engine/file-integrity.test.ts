@@ -36,19 +36,19 @@ test.each([0, 1, 262_143, 262_144, 262_145, 1_000_000])(
   },
 );
 
-test("the digest of two files is the digest of their content, one after the other", async () => {
+test("the digest of two files is the digest of their joined content", async () => {
   const { module, loader } = writeEngine();
   expect(await digestOf([module, loader])).toBe(sha256("moduleloader"));
 });
 
-test("the digest of an engine is the digest of its file at discovery", async () => {
+test("the digest of an engine is computed from its file at discovery", async () => {
   const { module, loader } = writeEngine();
   const integrity = await fingerprintFiles([module], [loader]);
   replace(module, "other!");
   expect(integrity.sha256).toBe(sha256("module"));
 });
 
-test("an engine whose file is missing cannot be started until the file is back", async () => {
+test("an engine with a missing file can be started after the file was restored", async () => {
   const { module } = writeEngine();
   const integrity = await fingerprintFiles([module]);
   await integrity.assertUnchanged();
@@ -62,7 +62,7 @@ test("an engine whose file is missing cannot be started until the file is back",
 });
 
 test.each(["module", "loader"] as const)(
-  "an engine whose %s is replaced cannot be started until the old content is back",
+  "an engine with a replaced %s can be started only after the old content was restored",
   async (which) => {
     const files = writeEngine();
     const integrity = await fingerprintFiles([files.module], [files.loader]);
@@ -73,7 +73,7 @@ test.each(["module", "loader"] as const)(
   },
 );
 
-test("an engine whose file was overwritten in place cannot be started, whatever modification time the file has", async () => {
+test("an engine with an overwritten file cannot be started, even with the old modification time", async () => {
   const { module } = writeEngine();
   utimesSync(module, 1000, 1000);
   const integrity = await fingerprintFiles([module]);
@@ -82,7 +82,7 @@ test("an engine whose file was overwritten in place cannot be started, whatever 
   await expect(integrity.assertUnchanged()).rejects.toMatchObject(replaced);
 });
 
-test("an engine whose file has another time but the same content can be started", async () => {
+test("an engine whose file has only a new modification time can be started", async () => {
   const { module, loader } = writeEngine();
   const integrity = await fingerprintFiles([module], [loader], pin);
   linkSync(module, `${module}.link`);
@@ -93,7 +93,7 @@ test("an engine whose file has another time but the same content can be started"
   await integrity.assertUnchanged();
 });
 
-test("an engine is genuine if its files have the pinned digests, or if none are pinned", async () => {
+test("an engine is genuine if its files have the pinned digests or if no digests are pinned", async () => {
   const { module, loader } = writeEngine();
   await (await fingerprintFiles([module], [loader], pin)).assertGenuine();
   await (await fingerprintFiles([module], [loader])).assertGenuine();

@@ -10,7 +10,7 @@ function declared(...lines: readonly string[]): UciOption[] {
 }
 
 describe("the options that callers may set", () => {
-  test("callers may set four options, in a fixed order, whatever else an engine declares", () => {
+  test("callers may set only four options of an engine, which are listed in a fixed order", () => {
     const options = callersOptionsFrom(
       declared(
         "Debug Log File type string default <empty>",
@@ -68,7 +68,7 @@ describe("the options that callers may set", () => {
     ["without a default", "Skill Level type spin min 0 max 20"],
     ["with a default that is no integer", "Skill Level type spin default high min 0 max 20"],
     ["of another spelling", "skill level type spin default 20 min 0 max 20"],
-  ])("callers may set no option that an engine declares as %s", (_, line) => {
+  ])("callers may not set an option that an engine declares as %s", (_, line) => {
     expect(callersOptionsFrom(declared(line))).toEqual([]);
   });
 });
@@ -80,7 +80,7 @@ describe("the options of an engine", () => {
     "UCI_Chess960 type check default false",
   );
 
-  test("only options that differ are set, and options that the engine lacks are left out", () => {
+  test("only options with a new value are sent, and unknown options are omitted", () => {
     const state = createOptionState(ofEngine);
     expect(
       state.set([
@@ -93,7 +93,7 @@ describe("the options of an engine", () => {
     expect(state.set([["Skill Level", "20"]])).toEqual(["setoption name Skill Level value 20"]);
   });
 
-  test("all changed options are set back to their defaults, once", () => {
+  test("every changed option is reset to its default exactly once", () => {
     const state = createOptionState(ofEngine);
     state.set([
       ["MultiPV", "4"],

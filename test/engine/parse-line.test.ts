@@ -90,7 +90,7 @@ describe("info", () => {
     ["a negative chance", "info wdl -1 500 501 nodes 4", { nodes: 4 }],
     ["a score of no kind", "info score good 5 nodes 4", { nodes: 4 }],
     ["a mate in no number", "info score mate soon nodes 4", { nodes: 4 }],
-  ])("an info line with %s in a field is read without this field alone", (_, line, says) => {
+  ])("an info line with %s in a field is read without that field", (_, line, says) => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
   });
 
@@ -102,7 +102,7 @@ describe("info", () => {
     ["the last score", "info nodes 4 score cp", { nodes: 4 }],
     ["a wdl", "info wdl nodes 4", { nodes: 4 }],
     ["the moves", "info depth 3 pv", { depth: 3 }],
-  ])("an info line is read to its end if %s is missing", (_, line, says) => {
+  ])("the rest of an info line is read if %s is missing", (_, line, says) => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
   });
 
@@ -111,7 +111,7 @@ describe("info", () => {
     expect([zeros.depth, zeros.score]).toEqual([0, { kind: "mate", mate: 0 }]);
   });
 
-  test("an info string is read as text, also after fields", () => {
+  test("an info string is read as text even after other fields", () => {
     expect(parseLine("info string NNUE evaluation using nn.nnue depth 5")).toEqual({ kind: "other" });
     expect(parseLine(" info \t string  nodes 5")).toEqual({ kind: "other" });
     expect(parseLine("info string")).toEqual({ kind: "other" });
@@ -119,20 +119,20 @@ describe("info", () => {
     expect(infoOf("info depth 5 string score cp 900 pv a1a8")).toEqual({ ...nothing, depth: 5 });
   });
 
-  test("an info line with names of Object's members is read without them", () => {
+  test("names of Object members in an info line are ignored", () => {
     expect(infoOf("info __proto__ 5 constructor 6 toString 7")).toEqual(nothing);
   });
 });
 
 describe("CRITICAL ERROR", () => {
-  test("CRITICAL ERROR is read with its reason, up to a length", () => {
+  test("CRITICAL ERROR is read with its reason up to a maximum length", () => {
     const line = "info string CRITICAL ERROR: Position::set failed. Reason: no king";
     expect(parseLine(line)).toEqual({ kind: "critical", reason: line });
     const long = parseLine(`${line}${"!".repeat(60_000)}`);
     expect(long.kind === "critical" && long.reason.length).toBe(500);
   });
 
-  test("CRITICAL ERROR is read only in an info string", () => {
+  test("CRITICAL ERROR is recognized only in an info string", () => {
     expect(parseLine("CRITICAL ERROR")).toEqual({ kind: "other" });
   });
 });
@@ -232,7 +232,7 @@ test.each([
   expect(parseLine(line)).toEqual({ kind: "other" });
 });
 
-test("no line of 65,536 characters takes long or throws", () => {
+test("every line of 65,536 characters is parsed quickly and without an exception", () => {
   const lines = [
     " ".repeat(65_536),
     "info ".repeat(13_000),

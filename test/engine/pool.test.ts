@@ -38,7 +38,7 @@ async function readyPool(memoryMaxBytes = roomy, options: FakeEnginesOptions = {
 }
 
 describe("an idle engine", () => {
-  test("an idle engine is acquired again, and no other is started", async () => {
+  test("an idle engine is used again instead of a new engine", async () => {
     const { engines, pool } = createFakePool();
     const first = await pool.acquire(build, forever);
     pool.release(first);
@@ -46,7 +46,7 @@ describe("an idle engine", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("the engine that has been idle longest is acquired first, because it is clean", async () => {
+  test("the engine with the longest idle time is used first, because its reset has finished", async () => {
     const { pool } = createFakePool();
     const [first, second] = [await pool.acquire(build, forever), await pool.acquire(build, forever)];
     pool.release(second);
@@ -55,20 +55,20 @@ describe("an idle engine", () => {
     expect(await pool.acquire(build, forever)).toBe(first);
   });
 
-  test("an idle engine is acquired by one caller at a time", async () => {
+  test("an idle engine is given to only one client at a time", async () => {
     const { pool } = createFakePool();
     pool.release(await pool.acquire(build, forever));
     const acquired = await Promise.all([pool.acquire(build, forever), pool.acquire(build, forever)]);
     expect(new Set(acquired).size).toBe(2);
   });
 
-  test("an idle engine of another build is not acquired", async () => {
+  test("an idle engine of another build is not used", async () => {
     const { pool } = createFakePool();
     pool.release(await pool.acquire(build, forever));
     expect(await pool.acquire(lite, forever)).toMatchObject({ build: lite });
   });
 
-  test("an idle engine that dies is forgotten", async () => {
+  test("an idle engine that dies is removed from the pool", async () => {
     const { engines, pool } = createFakePool();
     const first = await pool.acquire(build, forever);
     pool.release(first);
@@ -76,7 +76,7 @@ describe("an idle engine", () => {
     expect(await pool.acquire(build, forever)).not.toBe(first);
   });
 
-  test("a dead engine that was released is not acquired again", async () => {
+  test("a released engine that has died is not used again", async () => {
     const { engines, pool } = createFakePool();
     const first = await pool.acquire(build, forever);
     engines.sessions[0]?.die(new EngineFailure("unresponsive", "killed in a search"));
@@ -85,7 +85,7 @@ describe("an idle engine", () => {
   });
 });
 
-test("a caller that waits for a start gets an engine that is released before it, and the new one is idle", async () => {
+test("a client that waits for an engine start gets an engine that is released earlier", async () => {
   const gate = Promise.withResolvers<void>();
   const { engines, pool } = createFakePool({
     starting: (number) => (number === 2 ? gate.promise : undefined),
@@ -101,7 +101,7 @@ test("a caller that waits for a start gets an engine that is released before it,
 });
 
 describe("starting an engine", () => {
-  test("a caller that leaves during an engine start gets its own abort reason", async () => {
+  test("a client that disconnects during an engine start gets its own abort reason", async () => {
     const { engines, pool } = createFakePool({ starting: () => new Promise(() => {}) });
     const caller = new AbortController();
     const acquired = pool.acquire(build, caller.signal);
@@ -120,7 +120,7 @@ describe("starting an engine", () => {
 const acquireMany = (pool: ReturnType<typeof createFakePool>["pool"], count: number) =>
   Array.from({ length: count }, () => pool.acquire(build, forever).catch((error) => error));
 
-test("engines that are started together do not wait for each other", async () => {
+test("engines of simultaneous requests start in parallel", async () => {
   const gate = Promise.withResolvers<void>();
   const { engines, pool } = createFakePool({ starting: () => gate.promise });
   const acquired = acquireMany(pool, 8);
@@ -130,7 +130,7 @@ test("engines that are started together do not wait for each other", async () =>
   await Promise.all(acquired);
 });
 
-test("engines that fail to start together are started again after one pause, for the same callers", async () => {
+test("simultaneous failed starts are retried after one pause for the same clients", async () => {
   const { engines, pool } = createFakePool({
     starting: (number) => (number <= 8 ? Promise.reject(failure) : undefined),
   });
@@ -139,7 +139,7 @@ test("engines that fail to start together are started again after one pause, for
   expect(engines.starts).toBe(16);
 });
 
-test("engine starts go on when their callers leave, each for the next caller of its build", async () => {
+test("an engine start continues for the next client of the build when its client disconnects", async () => {
   const gate = Promise.withResolvers<void>();
   const { engines, pool } = createFakePool({
     starting: (number) => (number <= 2 ? gate.promise : undefined),
@@ -162,7 +162,7 @@ test("engine starts go on when their callers leave, each for the next caller of 
   expect(engines.starts).toBe(2);
 });
 
-test("engine starts that fail after their callers have left fail no other caller", async () => {
+test("a failed engine start after the disconnect of its client does not affect other clients", async () => {
   const gate = Promise.withResolvers<void>();
   const { pool } = createFakePool({
     starting: (number) => (number === 1 ? gate.promise : undefined),
@@ -194,7 +194,7 @@ describe("a build", () => {
   const fail = (pool: ReturnType<typeof createFakePool>["pool"]) =>
     expect(pool.acquire(build, forever)).rejects.toThrow();
 
-  test("a build is unavailable after three failed starts in a row, its caller gets the failure, and other builds stay available", async () => {
+  test("a build is unavailable after three failed starts in a row, but other builds stay available", async () => {
     const { engines, pool, changes } = createBrokenPool();
     const acquired = pool.acquire(build, forever);
     acquired.catch(() => {});
@@ -206,7 +206,7 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test("a caller of an unavailable build is told at once when to retry", async () => {
+  test("a request for an unavailable build fails at once with a retry time", async () => {
     const { engines, pool } = createBrokenPool();
     await fail(pool);
     const { starts } = engines;
@@ -218,7 +218,7 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test("a build that is unavailable is started again without a caller, and its engine waits for the next one", async () => {
+  test("an unavailable build is started again without a client, and its engine is then idle", async () => {
     const { engines, pool, changes, mend } = createBrokenPool();
     await fail(pool);
     mend();
@@ -231,7 +231,7 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test("a build that is unavailable does not keep the pool from closing", async () => {
+  test("the pool can close while a build is unavailable", async () => {
     const { engines, pool } = createBrokenPool();
     await fail(pool);
     const { starts } = engines;
@@ -241,7 +241,7 @@ describe("a build", () => {
   });
 });
 
-test("an engine whose file is not genuine is ended before a caller acquires it", async () => {
+test("an engine whose file is not genuine is stopped before a client gets the engine", async () => {
   const { engines, pool } = createFakePool();
   const replaced = new EngineFailure("no_start", "something else");
   const forged = buildOf({ assertGenuine: () => Promise.reject(replaced) });
@@ -252,7 +252,7 @@ test("an engine whose file is not genuine is ended before a caller acquires it",
 });
 
 describe("the build that is kept warm", () => {
-  test("the warm build stays when other builds are used", async () => {
+  test("the default build keeps running when other builds are used", async () => {
     const { engines, search, alive } = await readyPool();
     for (const build of [lite, other, lite]) {
       await search(build);
@@ -262,7 +262,7 @@ describe("the build that is kept warm", () => {
     expect(engines.sessions.filter(({ build }) => build === full)).toHaveLength(1);
   });
 
-  test("the warm build and another build that callers use in turn are each started once", async () => {
+  test("the default build and another build are each started only once when clients alternate between the builds", async () => {
     const { engines, search } = await readyPool();
     for (let turn = 0; turn < 10; turn++) {
       await search(lite);
@@ -272,7 +272,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(3);
   });
 
-  test("the warm build is evicted last when memory is short, after other idle engines", async () => {
+  test("the default build is stopped after other idle engines when memory is low", async () => {
     const { search, alive } = await readyPool(700e6);
     await search(lite);
     await search(other);
@@ -280,7 +280,7 @@ describe("the build that is kept warm", () => {
     expect(alive()).toEqual(["full", "other"]);
   });
 
-  test("the warm build is evicted if memory is too short for both, and is started again when the other engine is idle", async () => {
+  test("the default build is stopped if memory is too low for two engines, and is started again later", async () => {
     const { engines, pool, search, alive } = await readyPool(600e6);
     const session = await pool.acquire(lite, forever);
     await settled();
@@ -296,7 +296,7 @@ describe("the build that is kept warm", () => {
   test.each([
     ["died while it was idle", 1, new EngineFailure("killed", "from outside")],
     ["was closed", 1, undefined],
-  ])("the warm build is started again at once when its engine %s", async (_, count, failure) => {
+  ])("the default build is started again at once when its engine %s", async (_, count, failure) => {
     const { engines, alive } = await readyPool();
     engines.sessions[0]?.die(failure);
     await settled();
@@ -304,7 +304,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("the warm build starts one engine, even if a caller comes before it is ready", async () => {
+  test("the default build starts only one engine, even for a client that waits for the start", async () => {
     const gate = Promise.withResolvers<void>();
     const { engines, search } = await readyPool(roomy, {
       starting: (number) => (number === 2 ? gate.promise : undefined),
@@ -317,7 +317,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("the warm build keeps its new engine for the next caller if the waiting caller leaves", async () => {
+  test("the default build keeps its new engine if the waiting client disconnects", async () => {
     const gate = Promise.withResolvers<void>();
     const { engines, pool, search } = await readyPool(roomy, {
       starting: (number) => (number === 2 ? gate.promise : undefined),
@@ -334,7 +334,7 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("the warm build is tried again until it starts, with growing pauses", async () => {
+  test("the start of the default build is retried after growing pauses", async () => {
     const { engines, alive } = await readyPool(roomy, {
       starting: (number) => (number === 2 || number === 3 ? Promise.reject(failure) : undefined),
     });
@@ -343,14 +343,14 @@ describe("the build that is kept warm", () => {
     expect(engines.starts).toBe(4);
   });
 
-  test("the warm build is not started again by a closed pool", async () => {
+  test("a closed pool does not start the default build again", async () => {
     const { engines, pool } = await readyPool();
     await pool[Symbol.asyncDispose]();
     await settled();
     expect(engines.starts).toBe(1);
   });
 
-  test("the warm build is not started a second time by the retry of a search after a crash", async () => {
+  test("the retry of a search after a crash starts only one engine of the default build", async () => {
     const { engines, pool } = await readyPool(roomy, {
       conduct: (number) => (number === 1 ? "exited" : "answer"),
     });
@@ -365,7 +365,7 @@ describe("the build that is kept warm", () => {
 });
 
 describe("a memory budget", () => {
-  test("a memory budget evicts idle engines, longest idle first, to make room for a requested engine", async () => {
+  test("the memory limit stops the engines with the longest idle time for a requested engine", async () => {
     const { engines, pool } = createFakePool({}, 700e6);
     const first = await pool.acquire(lite, forever);
     const second = await pool.acquire(lite, forever);
@@ -376,7 +376,7 @@ describe("a memory budget", () => {
     expect(engines.sessions.map(({ state }) => state)).toEqual(["idle", "ended", "idle"]);
   });
 
-  test("a memory budget counts engines that are still being started", async () => {
+  test("the memory limit includes engines that are being started", async () => {
     const gate = Promise.withResolvers<void>();
     // The memory is enough for three engines: one idle engine and two engines that start now. Then a fourth engine is
     // requested.
@@ -400,7 +400,7 @@ describe("a memory budget", () => {
     ]);
   });
 
-  test("a memory budget forgets engines that did not start", async () => {
+  test("the memory limit does not include engines whose start failed", async () => {
     const { engines, pool } = createFakePool(
       {
         starting: (number) => (number === 2 || number === 3 ? Promise.reject(failure) : undefined),
@@ -414,14 +414,14 @@ describe("a memory budget", () => {
     expect(engines.starts).toBe(4);
   });
 
-  test("a memory budget never ends an acquired engine, and never refuses to start one", async () => {
+  test("the memory limit never stops an engine in use and never prevents a start", async () => {
     const { engines, pool } = createFakePool({}, 100e6);
     await pool.acquire(full, forever);
     await pool.acquire(full, forever);
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
   });
 
-  test("a memory budget expects of a new engine the memory that running engines of its build take", async () => {
+  test("the memory limit expects that a new engine needs as much memory as running engines of its build", async () => {
     const { engines, pool } = createFakePool({ memoryBytes: () => 200e6 }, 900e6);
     pool.release(await pool.acquire(full, forever));
     pool.release(await pool.acquire(lite, forever));
@@ -432,7 +432,7 @@ describe("a memory budget", () => {
   });
 });
 
-test("an engine that fails is reported to the operator, with its cause", async () => {
+test("the log has every engine failure with its cause", async () => {
   const warn = vi.spyOn(silentLog, "warn");
   onTestFinished(() => warn.mockRestore());
   const { pool } = createFakePool({ conduct: () => "exited" }, 1e9);
@@ -445,7 +445,7 @@ test("an engine that fails is reported to the operator, with its cause", async (
 });
 
 describe("closing the pool", () => {
-  test("closing the pool ends every engine, idle or acquired, and waits until they are gone", async () => {
+  test("closing the pool stops all engines and waits until their processes have ended", async () => {
     const { engines, pool } = createFakePool();
     const [idle] = [await pool.acquire(build, forever), await pool.acquire(build, forever)];
     pool.release(idle);
@@ -453,7 +453,7 @@ describe("closing the pool", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([false, false]);
   });
 
-  test("closing the pool ends the start of an engine", async () => {
+  test("closing the pool aborts the start of an engine", async () => {
     const { engines, pool } = createFakePool({ starting: () => new Promise(() => {}) });
     const starts = [pool.acquire(build, forever), pool.keepWarm(lite, forever)];
     const outcomes = Promise.allSettled(starts);
@@ -466,7 +466,7 @@ describe("closing the pool", () => {
 
   // Each round closes the pool in another of the last steps of the start.
   test.each([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])(
-    "closing the pool ends an engine that gets ready %i steps before",
+    "closing the pool stops an engine that became ready %i event-loop steps earlier",
     async (steps) => {
       const gate = Promise.withResolvers<void>();
       const { engines, pool } = createFakePool({ starting: () => gate.promise });
@@ -481,7 +481,7 @@ describe("closing the pool", () => {
     },
   );
 
-  test("closing the pool waits for an engine that is ready before its abort arrives", async () => {
+  test("closing the pool stops an engine whose start ignores the abort", async () => {
     const gate = Promise.withResolvers<void>();
     const engines = createFakeEngines({ starting: () => gate.promise });
     // A backend may ignore the abort signal after its last check of the signal.
@@ -497,7 +497,7 @@ describe("closing the pool", () => {
     await expect(acquired).rejects.toThrow("closed");
   });
 
-  test("a closed pool starts nothing, and keeps no released engine", async () => {
+  test("a closed pool starts no engine and stops every released engine", async () => {
     const { engines, pool } = createFakePool();
     const acquired = await pool.acquire(build, forever);
     await pool[Symbol.asyncDispose]();
@@ -506,7 +506,7 @@ describe("closing the pool", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("closing the pool also waits for an engine that was just evicted", async () => {
+  test("closing the pool also waits for the end of an engine that was just stopped", async () => {
     const { engines, pool } = createFakePool({}, 200e6);
     pool.release(await pool.acquire(lite, forever));
     await pool.acquire(other, forever);

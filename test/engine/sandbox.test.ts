@@ -26,7 +26,7 @@ function writeEngine(): readonly string[] {
 
 const modeOf = (path: string) => statSync(path).mode & 0o777;
 
-test("copies of an engine's files lie in one folder that every user can read and only the server's user can write to", async () => {
+test("the copied files of an engine are in a folder that only the user of the server can write to", async () => {
   const cache = join(createFolder(), "cache", "kibitz");
   const copies = await copyOnce(writeEngine(), cache);
   const folder = dirname(copies[0] ?? "");
@@ -35,7 +35,7 @@ test("copies of an engine's files lie in one folder that every user can read and
   expect([cache, folder, ...copies].map(modeOf)).toEqual([0o755, 0o755, 0o555, 0o555]);
 });
 
-test("files are copied once, even if servers start together or again", async () => {
+test("engine files are copied only once, even if several servers start", async () => {
   const cache = join(createFolder(), "kibitz");
   const files = writeEngine();
   const all = await Promise.all(Array.from({ length: 5 }, () => copyOnce(files, cache)));
@@ -46,7 +46,7 @@ test("files are copied once, even if servers start together or again", async () 
   expect(readdirSync(cache)).toEqual([basename(dirname(later[0] ?? ""))]);
 });
 
-test("files with another content are copied into another folder", async () => {
+test("engine files with new content are copied into another folder", async () => {
   const cache = join(createFolder(), "kibitz");
   const files = writeEngine();
   const first = await copyOnce(files, cache);
@@ -56,7 +56,7 @@ test("files with another content are copied into another folder", async () => {
   expect(readFileSync(second[0] ?? "", "utf8")).toBe("newer");
 });
 
-test("a copy that does not match the digest in its name is not used, and the error says what to delete", async () => {
+test("a copied file with a wrong digest is not used, and the error names the file to delete", async () => {
   const cache = join(createFolder(), "kibitz");
   const files = writeEngine();
   const [copy = ""] = await copyOnce(files, cache);
@@ -71,13 +71,13 @@ test.each<[what: string, create: (cache: string) => void]>([
   ["everybody can write to", (cache) => [mkdirSync(cache), chmodSync(cache, 0o777)]],
   ["is a link", (cache) => symlinkSync(createFolder(), cache)],
   ["is a file", (cache) => writeFileSync(cache, "")],
-])("a cache folder that %s is not trusted with copies", async (_, create) => {
+])("engine files are not copied into a cache folder that %s", async (_, create) => {
   const cache = join(createFolder(), "kibitz");
   create(cache);
   await expect(copyOnce(writeEngine(), cache)).rejects.toThrow();
 });
 
-test("the image has every program that the sandbox runs", () => {
+test("the image contains every program that the sandbox runs", () => {
   const dockerfile = readFileSync(join(import.meta.dirname, "../../deploy/Dockerfile"), "utf8");
   const programs = /make-root\.sh \/image (.*?) \\/.exec(dockerfile)?.[1]?.split(" ") ?? [];
   const links = linksFor(undefined, "/data").map(({ command }) => command(1)[0]);

@@ -24,7 +24,7 @@ function supervise(options: FakeEnginesOptions, refuseMs?: number) {
 
 describe("a search whose engine fails", () => {
   test.each<FailureKind>(["exited", "killed", "flooded", "protocol_error", "unresponsive"])(
-    "a search whose engine is %s is answered by another engine, in the same limits",
+    "a search whose engine is %s is run by another engine with the same limits",
     async (kind) => {
       const { engines, search } = supervise({ conduct: (number) => (number === 1 ? kind : "answer") });
       expect(await search(build, job, forever)).toEqual(fakeAnswer);
@@ -33,7 +33,7 @@ describe("a search whose engine fails", () => {
     },
   );
 
-  test("a search whose engine does not start is answered by another engine", async () => {
+  test("a search whose engine does not start is run by another engine", async () => {
     const failure = new EngineFailure("no_start", "not this time");
     const { engines, search } = supervise({
       starting: (number) => (number === 1 ? Promise.reject(failure) : undefined),
@@ -42,13 +42,13 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("a search whose engine fails as overtime is not tried again, because its time is used up", async () => {
+  test("a search whose engine exceeds its time is not retried, because no time remains", async () => {
     const { engines, search } = supervise({ conduct: () => "overtime" });
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "overtime" });
     expect(engines.starts).toBe(1);
   });
 
-  test("a search whose engine fails is tried once more, and then fails as the second engine did", async () => {
+  test("a search whose engine fails is retried once and then fails with the second failure", async () => {
     const { engines, search } = supervise({
       conduct: (number) => (number === 1 ? "protocol_error" : "unresponsive"),
     });
@@ -56,7 +56,7 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("an engine that breaks after its caller has left, because of the position, counts against the position", async () => {
+  test("an engine that the position breaks after the client has disconnected is counted for the quarantine of the position", async () => {
     const { engines, search } = supervise({ conduct: () => "go on", stopping: new Promise(() => {}) });
     const failures = [
       new EngineFailure("overtime", "ignored stop", { blamesPosition: true }),
@@ -72,7 +72,7 @@ describe("a search whose engine fails", () => {
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "quarantined" });
   });
 
-  test("an engine that crashes long after its caller has left, in another search, does not count against the position", async () => {
+  test("a crash in a later search is not counted for the quarantine of an earlier position", async () => {
     const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "go on" : "answer") });
     const other = jobOf({ fen: "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1" });
     for (const at of [0, 1]) {
@@ -91,7 +91,7 @@ describe("a search whose engine fails", () => {
     expect(await search(build, job, forever)).toEqual(fakeAnswer);
   });
 
-  test("a search whose engine fails is not tried again when the caller has left", async () => {
+  test("a search whose engine fails is not retried if the client has disconnected", async () => {
     const caller = new AbortController();
     const { engines, search } = supervise({ conduct: () => "exited" });
     const running = search(build, job, caller.signal, () => {
@@ -102,7 +102,7 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("a search that fails for another reason than its engine is not tried again", async () => {
+  test("a search is not retried if the failure is not caused by its engine", async () => {
     const bug = new Error("bug");
     const { engines, search } = supervise({ starting: () => Promise.reject(bug) });
     await expect(search(build, job, forever)).rejects.toBe(bug);
@@ -111,14 +111,14 @@ describe("a search whose engine fails", () => {
 });
 
 describe("the states of a search", () => {
-  test("the states of a search are reported as they come, and not after the answer", async () => {
+  test("a search reports its snapshots before the result", async () => {
     const { search } = supervise({});
     const events: SearchEvent[] = [];
     events.push(await search(build, job, forever, (progress) => events.push(progress)));
     expect(events).toEqual([fakeProgress, fakeAnswer]);
   });
 
-  test("the states of a search begin again when another engine runs it", async () => {
+  test("a retried search reports its snapshots from the beginning", async () => {
     const { search } = supervise({ conduct: (number) => (number === 1 ? "exited" : "answer") });
     const events: SearchEvent[] = [];
     events.push(await search(build, job, forever, (progress) => events.push(progress)));
@@ -127,14 +127,14 @@ describe("the states of a search", () => {
 });
 
 describe("the engine of a search", () => {
-  test("the engine of a search serves the next one", async () => {
+  test("the engine of a search is used again for the next search", async () => {
     const { engines, search } = supervise({});
     await search(build, job, forever);
     await search(build, job, forever);
     expect(engines.starts).toBe(1);
   });
 
-  test("the engine of a search serves the next one when its caller leaves, and the caller gets its own abort reason", async () => {
+  test("the engine of a search is used again after the client has disconnected", async () => {
     const { engines, pool, search } = supervise({ conduct: () => "go on" });
     const caller = new AbortController();
     const { answer } = await underWay((onProgress) => search(build, job, caller.signal, onProgress));
@@ -144,7 +144,7 @@ describe("the engine of a search", () => {
   });
 });
 
-test("a search whose caller has left ends when its engine ends", async () => {
+test("a search of a disconnected client ends when its engine ends", async () => {
   const stopping = Promise.withResolvers<void>();
   const { pool, search } = supervise({ conduct: () => "go on", stopping: stopping.promise });
   const caller = new AbortController();
@@ -164,7 +164,7 @@ test("a search whose caller has left ends when its engine ends", async () => {
   expect(await left).toBe(caller.signal.reason);
 });
 
-test("a search in flight when the pool is closed ends, and starts no other engine", async () => {
+test("closing the pool ends a running search without a retry", async () => {
   const { engines, pool, search } = supervise({ conduct: () => "go on" });
   const { answer } = await underWay((onProgress) => search(build, job, forever, onProgress));
   await pool[Symbol.asyncDispose]();
@@ -179,7 +179,7 @@ describe("a position", () => {
   const elsewhere = buildOf({ id: "another" });
 
   test.each<FailureKind>(["exited", "flooded"])(
-    "a position on which two engines of a build failed as %s is refused on that build, with any limits, and no other position",
+    "a position is refused on a build after two engines of the build failed with %s",
     async (kind) => {
       const { engines, search } = supervise({ conduct: (number) => (number < 3 ? kind : "answer") });
       await expect(search(build, jobOf({ searchMoves: ["e2e4"] }), forever)).rejects.toMatchObject({ kind });
@@ -193,7 +193,7 @@ describe("a position", () => {
   );
 
   test.each<FailureKind>(["killed", "unresponsive", "overtime", "no_start", "protocol_error"])(
-    "a position is not blamed for %s: the machine may be slow, or the engine broken",
+    "a position is not put into quarantine for %s",
     async (kind) => {
       const { search } = supervise({ conduct: (number) => (number < 9 ? kind : "answer") });
       const outcomes = [];
@@ -205,7 +205,7 @@ describe("a position", () => {
     },
   );
 
-  test("a quarantined position may be tried again after a while", async () => {
+  test("a position can be searched again after the end of its quarantine", async () => {
     const { search } = supervise({ conduct: (number) => (number < 3 ? "exited" : "answer") }, 50);
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "exited" });
     await vi.waitFor(async () => expect(await search(build, job, forever)).toEqual(fakeAnswer), patienceMs);

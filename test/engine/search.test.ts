@@ -42,7 +42,7 @@ async function searching(movetimeMs = 60_000, signal = forever) {
 }
 
 describe("a search", () => {
-  test("a search sends the position and its limits, and reports states, then one answer", async () => {
+  test("a search sends the position and its limits, and reports snapshots and then one result", async () => {
     const { session, conversation } = await openScripted();
     const lines = [iteration(13, "e2e4 e7e5"), iteration(14, "e2e4 c7c5"), "bestmove e2e4 ponder c7c5"];
     conversation.expect(position).expect(go, lines);
@@ -78,12 +78,12 @@ describe("a search", () => {
     });
   });
 
-  test("a search without a progress callback has the same answer", async () => {
+  test("a search without a progress callback has the same result", async () => {
     const done = await searchOf({}, go, iteration(13, "d2d4"), iteration(14, "e2e4"), "bestmove e2e4");
     expect(done).toMatchObject({ bestMove: "e2e4", endedBy: "depth", snapshot: { depth: 14 } });
   });
 
-  test("a search sends the history as root and moves, so that the engine sees repetitions", async () => {
+  test("a search sends the history as a root position and moves, so that the engine detects repetitions", async () => {
     const { session, conversation } = await openScripted();
     conversation
       .expect(`${position} moves g1f3 g8f6 f3g1 f6g8`)
@@ -92,7 +92,7 @@ describe("a search", () => {
     await session.search(jobOf({ moves: ["g1f3", "g8f6", "f3g1", "f6g8"] }), forever);
   });
 
-  test("a search reports each state as soon as it is complete, even if many lines arrive together", async () => {
+  test("a search reports each complete snapshot, even if many lines arrive together", async () => {
     const { conversation, search, depths } = await searching();
     expect(depths).toEqual([]);
     conversation.say(iteration(1, "e2e4"));
@@ -104,7 +104,7 @@ describe("a search", () => {
     expect(depths).toEqual(Array.from({ length: 13 }, (_, at) => at + 1));
   });
 
-  test("a search sets options before it, and resets them after its answer", async () => {
+  test("a search sets its options before the search and resets them after the result", async () => {
     const { session, conversation } = await openScripted();
     const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
     conversation
@@ -119,7 +119,7 @@ describe("a search", () => {
     expect(bestMove).toBe("d2d4");
   });
 
-  test("a search switches the engine to Chess960 and back as its position requires", async () => {
+  test("a search enables Chess960 for a Chess960 position and disables it afterwards", async () => {
     const { session, conversation } = await openScripted();
     const job = jobOf({ fen: "4k3/8/8/8/8/8/8/RK5R w HA - 0 1", chess960: true });
     conversation
@@ -138,14 +138,14 @@ describe("a search", () => {
     expect((await session.search(jobOf({ multipv: 2, options }), forever)).bestMove).toBe("e2e4");
   });
 
-  test("a search sends no default values, and no option that callers may not set", async () => {
+  test("a search sends only options that callers may set and that differ from the default", async () => {
     const options = { skill_level: 20, uci_chess960: false, uci_elo: 1500, "Debug Log File": 1 };
     await searchOf({ options }, go, iteration(14, "e2e4"), "bestmove e2e4");
   });
 });
 
 describe("the limits of a search", () => {
-  test("a search ends by its depth only if that depth is complete", async () => {
+  test("a search reports the end by depth only if the requested depth is complete", async () => {
     const bound = "info depth 14 score cp 30 upperbound time 9 pv e2e4";
     expect(await searchOf({}, go, bound, "bestmove e2e4")).toMatchObject({
       endedBy: "time",
@@ -153,7 +153,7 @@ describe("the limits of a search", () => {
     });
   });
 
-  test("a search sends each of its limits, and the moves to search last", async () => {
+  test("a search sends all its limits before the list of moves to search", async () => {
     const done = await searchOf(
       { depth: 20, nodes: 5000, searchMoves: ["d2d4", "e2e4"] },
       "go depth 20 nodes 5000 movetime 60000 searchmoves d2d4 e2e4",
@@ -165,9 +165,9 @@ describe("the limits of a search", () => {
   });
 
   test.each([
-    ["until its nodes are used up, though the engine does not print the last count", 40, "nodes"],
-    ["to the greatest depth that there is", 245, "depth"],
-  ])("a search without a depth goes on %s", async (_, depth, endedBy) => {
+    ["until the node limit, even if the engine does not print the final count", 40, "nodes"],
+    ["to the maximum depth", 245, "depth"],
+  ])("a search without a depth limit continues %s", async (_, depth, endedBy) => {
     const limits = { depth: undefined, nodes: 100_000 };
     const done = await searchOf(
       limits,
@@ -190,7 +190,7 @@ describe("the limits of a search", () => {
     });
   });
 
-  test("a search has no more lines than it has moves to search", async () => {
+  test("a search has at most as many lines as moves to search", async () => {
     const { session, conversation } = await openScripted();
     const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
     conversation
@@ -207,7 +207,7 @@ describe("the limits of a search", () => {
 describe("a search that passes its limit", () => {
   useClock();
 
-  test("a search that reaches its node limit after its time limit has ended by time", async () => {
+  test("a search that reaches the node limit after the time limit is reported as ended by time", async () => {
     const { session, conversation } = await openScripted();
     conversation.expect(position).expect("go nodes 900 movetime 5");
     expectCleaning(conversation);
@@ -217,7 +217,7 @@ describe("a search that passes its limit", () => {
     expect(await answer).toMatchObject({ endedBy: "time" });
   });
 
-  test("an engine that does not end by its limit is fields to stop, and its answer counts", async () => {
+  test("an engine that exceeds its time limit gets the stop command, and its result is used", async () => {
     const { session, conversation, search } = await searching(300);
     conversation.expect("stop", [firstLine, "bestmove e2e4"]);
     expectCleaning(conversation);
@@ -229,7 +229,7 @@ describe("a search that passes its limit", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("an engine that ignores stop fails as overtime, and is killed in time for an answer within 1.5 s", async () => {
+  test("an engine that ignores the stop command is killed within 1.5 s after the limit", async () => {
     const { session, conversation, search, outcome } = await searching(300);
     conversation.expect("stop");
     conversation.say(firstLine);
@@ -241,7 +241,7 @@ describe("a search that passes its limit", () => {
     expect(lateMs + stopMs).toBeLessThan(1500);
   });
 
-  test("an engine that was fields to stop gets no second stop and no more time when its caller leaves", async () => {
+  test("an engine that already got the stop command gets no second stop command when the client disconnects", async () => {
     const caller = new AbortController();
     const { conversation, search } = await searching(300, caller.signal);
     conversation.expect("stop");
@@ -258,11 +258,11 @@ describe("a search that passes its limit", () => {
   });
 
   test.each([
-    ["used the processor meanwhile", 100, true],
-    ["was hardly given the processor", 90, false],
+    ["uses the processor", 100, true],
+    ["gets nearly no processor time", 90, false],
     ["runs on a system that reports no processor time", undefined, true],
   ])(
-    "an engine that ignores stop, and %s, blames its position: %s ms, %s",
+    "an engine that ignores the stop command and %s: after %s ms of processor time, the position is blamed: %s",
     async (_, usedMs, blamesPosition) => {
       const { conversation, search } = await searching(300);
       conversation.usedMs = usedMs === undefined ? undefined : 1000;
@@ -275,7 +275,7 @@ describe("a search that passes its limit", () => {
     },
   );
 
-  test("an engine without a line at its limit is stopped after its first line, which answers the search", async () => {
+  test("an engine without a line at its limit is stopped after its first line, which is the result", async () => {
     const { session, conversation, search } = await searching(50);
     await wait(50 + lateMs + stopMs - 1);
     expect(conversation.sent).not.toContain("stop");
@@ -285,7 +285,7 @@ describe("a search that passes its limit", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("an engine that is stopped before its first line is not killed, and the search is out of time", async () => {
+  test("an engine that is stopped before its first line is not killed, and the search runs out of time", async () => {
     const { session, conversation, search } = await searching(50);
     expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
     await wait(50 + lateMs + stopMs);
@@ -294,7 +294,7 @@ describe("a search that passes its limit", () => {
     expect([conversation.killed, session.state]).toEqual([false, "idle"]);
   });
 
-  test("an engine that prints no line and does not stop is killed in time for an answer within 1.5 s", async () => {
+  test("an engine that prints no line and ignores the stop command is killed within 1.5 s after the limit", async () => {
     const { conversation, search } = await searching(50);
     conversation.expect("stop").expect("isready");
     await wait(50 + lateMs + 2 * stopMs);
@@ -307,7 +307,7 @@ describe("a search that passes its limit", () => {
 describe("a search that is cut short", () => {
   useClock();
 
-  test("a search that is cut short answers with its last complete iteration, not with a partial one", async () => {
+  test("a search that is ended early returns its last complete iteration", async () => {
     const { session, conversation, search } = await searching();
     conversation.say(iteration(9, "e2e4"));
     await turn();
@@ -320,7 +320,7 @@ describe("a search that is cut short", () => {
     });
   });
 
-  test("a search that is cut short before its first line stops at that line, because an answer needs a score", async () => {
+  test("a search that is ended early before its first line waits for this line, because a result needs a score", async () => {
     const { session, conversation, search } = await searching();
     session.cutShort();
     await turn();
@@ -336,7 +336,7 @@ describe("a search that is cut short", () => {
     });
   });
 
-  test("a search that is cut short after stop sends no second stop, and reports that it was cut short", async () => {
+  test("a search that is ended early after the stop command sends no second stop command", async () => {
     const { session, conversation, search } = await searching(300);
     expectCleaning(conversation.expect("stop"));
     conversation.say(firstLine);
@@ -350,7 +350,7 @@ describe("a search that is cut short", () => {
 describe("a caller that leaves", () => {
   useClock();
 
-  test("a caller that leaves gets its own abort reason when the engine has stopped, and no state after it left", async () => {
+  test("a client that disconnects gets no more snapshots, and gets its own abort reason when the engine has stopped", async () => {
     const caller = new AbortController();
     const { session, conversation, search, outcome, depths } = await searching(60_000, caller.signal);
     conversation.say(iteration(1, "e2e4"));
@@ -370,7 +370,7 @@ describe("a caller that leaves", () => {
   test.each([
     ["stops before its first line", "bestmove e2e4"],
     ["stops without a move", "bestmove (none)"],
-  ])("a caller that leaves does not end an engine that %s", async (_, answer) => {
+  ])("a disconnect of the client does not stop an engine that %s", async (_, answer) => {
     const caller = new AbortController();
     const { session, conversation, search } = await searching(60_000, caller.signal);
     expectCleaning(conversation.expect("stop", [answer]));
@@ -380,13 +380,13 @@ describe("a caller that leaves", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("a caller that leaves before the search began sends the engine nothing", async () => {
+  test("a disconnect before the search sends no command to the engine", async () => {
     const { session } = await openScripted();
     const gone = AbortSignal.abort(new Error("gone"));
     await expect(session.search(jobOf(), gone)).rejects.toThrow("gone");
   });
 
-  test("a search leaves no listener on the signal of its caller", async () => {
+  test("a search removes its listener from the abort signal of the client", async () => {
     const { signal } = new AbortController();
     const { conversation, search } = await searching(60_000, signal);
     expectCleaning(conversation);
@@ -399,7 +399,7 @@ describe("a caller that leaves", () => {
 describe("an engine that searches in silence", () => {
   useClock();
 
-  test("an engine that is silent in a search gets isready, and is not killed if it answers", async () => {
+  test("a silent engine gets isready during a search, and is not killed if it responds", async () => {
     const { session, conversation, search } = await searching();
     for (const again of [2, 3, 4]) {
       conversation.expect("isready", ["readyok"]);
@@ -412,7 +412,7 @@ describe("an engine that searches in silence", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("an engine that prints lines in a search gets no isready", async () => {
+  test("an engine that prints lines during a search gets no isready", async () => {
     const { conversation, search } = await searching();
     for (let ms = 0; ms < 4 * silenceMs; ms += silenceMs / 2) {
       await wait(silenceMs / 2);
@@ -424,7 +424,7 @@ describe("an engine that searches in silence", () => {
     await search;
   });
 
-  test("an engine that does not answer isready is unresponsive and killed", async () => {
+  test("an engine that does not respond to isready is killed as unresponsive", async () => {
     const { session, conversation, search, outcome } = await searching();
     conversation.expect("isready");
     await wait(silenceMs + unresponsiveMs - 1);
@@ -435,7 +435,7 @@ describe("an engine that searches in silence", () => {
     expect(await session.exited).toMatchObject({ kind: "unresponsive" });
   });
 
-  test("an engine that dies before it answers isready leaves no timer", async () => {
+  test("an engine that dies before its response to isready leaves no timer running", async () => {
     const { conversation, search } = await searching();
     conversation.expect("isready");
     await wait(silenceMs);
@@ -458,14 +458,14 @@ describe("a server that stood still", () => {
     return { session, answer };
   }
 
-  test("an engine is not killed if its answer arrived while the server was paused", async () => {
+  test("an engine is not killed if its result arrived while the server was paused", async () => {
     const { session, answer } = await searchingProcess(50);
     standStill(lateMs + stopMs + 1000);
     expect((await answer).endedBy).toBe("time");
     expect(session.alive).toBe(true);
   });
 
-  test("an engine that stopped in time is not killed because the server read late", async () => {
+  test("an engine that stopped in time is not killed if the server reads its output late", async () => {
     const caller = new AbortController();
     const { session, answer } = await searchingProcess(60_000, caller.signal);
     caller.abort(new Error("left"));

@@ -35,7 +35,7 @@ async function engine(
 }
 
 describe("an engine that sees the mate in two", () => {
-  test("an engine is reproducible if two equal searches give the same answer, and its nodes are known", async () => {
+  test("an engine is reproducible if two equal searches return the same result", async () => {
     expect(await selfTest(await engine(2, () => 100), 1, forever)).toBe(100);
   });
 
@@ -43,7 +43,7 @@ describe("an engine that sees the mate in two", () => {
     ["two equal searches visit different nodes", 1, (number) => number],
     ["two equal searches of an engine that counts no nodes end with different moves", 1, () => 0, "d2d4"],
     ["it has more than one thread", 2, () => 100],
-  ])("an engine is trusted, and is not reproducible, if %s", async (_, threads, nodesOfSearch, move) => {
+  ])("an engine is trusted but not reproducible if %s", async (_, threads, nodesOfSearch, move) => {
     expect(await selfTest(await engine(2, nodesOfSearch, move), threads, forever)).toBeUndefined();
   });
 });

@@ -46,7 +46,7 @@ async function cleaning() {
 }
 
 describe("the greeting", () => {
-  test("the greeting reads the name of the engine, and the options that callers may set", async () => {
+  test("the start of an engine reads its name and the options that callers may set", async () => {
     const { session } = await openScripted();
     expect(session.info).toEqual({
       name: "Scripted 1",
@@ -66,7 +66,7 @@ describe("the greeting", () => {
     expect([session.alive, session.state]).toEqual([true, "idle"]);
   });
 
-  test("the greeting sets the operator's options, threads before hash, and only if they differ from the default", async () => {
+  test("the start of an engine sends the configured threads and hash size if they differ from the defaults", async () => {
     const both = script()
       .expect("uci", greeting)
       .expect("setoption name Threads value 2")
@@ -77,13 +77,13 @@ describe("the greeting", () => {
     expect(both.writes.map((lines) => lines.length)).toEqual([1, 4]);
   });
 
-  test("the greeting sets no option that the engine does not declare", async () => {
+  test("the start of an engine sends no option that the engine does not declare", async () => {
     const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
     const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
     expect(session.info).toEqual({ name: "Bare", author: "", options: [] });
   });
 
-  test("the greeting ignores other lines of an engine", async () => {
+  test("the start of an engine ignores unknown lines", async () => {
     const talkative = script()
       .expect("uci", ["Stockfish by the developers", "", "readyok", "id elo 3000", ...greeting])
       .expect("setoption name UCI_ShowWDL value true", ["No such option: nonsense"])
@@ -95,7 +95,7 @@ describe("the greeting", () => {
     ["is silent", []],
     ["never prints uciok", ["id name Endless"]],
     ["never prints readyok", greeting],
-  ])("an engine that %s is killed after the time limit for the start", async (_, answer) => {
+  ])("a starting engine that %s is killed after the time limit", async (_, answer) => {
     const conversation = script().expect("uci", answer);
     if (answer.includes("uciok")) {
       conversation.expect("setoption name UCI_ShowWDL value true").expect("isready");
@@ -112,19 +112,19 @@ describe("the greeting", () => {
     ["ends before its first line", []],
     ["ends in the middle of its greeting", ["id name Short"]],
     ["ends right after its greeting", greeting],
-  ])("an engine that %s is reported at once as not started", async (_, answer) => {
+  ])("a starting engine that %s is reported at once as not started", async (_, answer) => {
     const conversation = script().expect("uci", answer).thenHangUp();
     await expect(start(conversation)).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
     expect(conversation.killed).toBe(true);
   });
 
-  test("an engine that floods instead of a greeting is killed, and reported as not started", async () => {
+  test("a starting engine that prints too much is killed and reported as not started", async () => {
     const conversation = script().expect("uci", Array(20).fill("x".repeat(60_000)));
     await expect(start(conversation)).rejects.toMatchObject({ kind: "no_start", cause: { kind: "flooded" } });
     expect(conversation.killed).toBe(true);
   });
 
-  test("a caller that leaves during the greeting gets its own abort reason, and the engine is gone", async () => {
+  test("a client that disconnects during an engine start gets its own abort reason, and the engine is killed", async () => {
     const conversation = script().expect("uci");
     const caller = new AbortController();
     const session = start(conversation, buildOf(), caller.signal);
@@ -134,7 +134,7 @@ describe("the greeting", () => {
     expect(conversation.killed).toBe(true);
   });
 
-  test("a caller that leaves before the greeting sends the engine nothing", async () => {
+  test("a client that disconnects before an engine start sends no command to the engine", async () => {
     const conversation = script();
     const gone = AbortSignal.abort(new Error("too late"));
     await expect(start(conversation, buildOf(), gone)).rejects.toThrow("too late");
@@ -143,7 +143,7 @@ describe("the greeting", () => {
 
   // The client must get either a running engine, or its abort reason and no engine.
   test.each(Array.from({ length: 16 }, (_, steps) => steps))(
-    "a caller that leaves %i steps after the last line of the greeting leaves no engine behind",
+    "a client that disconnects %i event-loop steps after an engine start leaves no unused engine running",
     async (steps) => {
       const caller = new AbortController();
       const conversation = script().expect("uci", ["id name Bare", "uciok"]).expect("isready");
@@ -161,7 +161,7 @@ describe("the greeting", () => {
     },
   );
 
-  test("a caller that leaves after the greeting does not end the engine", async () => {
+  test("a client that disconnects after an engine start does not stop the engine", async () => {
     const caller = new AbortController();
     const conversation = greetedScript();
     const session = await start(conversation, buildOf(), caller.signal);
@@ -171,7 +171,7 @@ describe("the greeting", () => {
 });
 
 describe("cleaning", () => {
-  test("an engine is cleaned right after its answer, in one write, and is idle when it is ready", async () => {
+  test("an engine is reset in one write after its result, and is idle when it prints readyok", async () => {
     const { session, conversation, writes } = await cleaning();
     expect(writes()).toEqual([["setoption name Skill Level value 20", "ucinewgame", "isready"]]);
     expect(session.state).toBe("cleaning");
@@ -181,7 +181,7 @@ describe("cleaning", () => {
     expect(writes()).toHaveLength(1);
   });
 
-  test("a search that comes while the engine is cleaned is sent at once, and gets no line from before readyok", async () => {
+  test("a search during the reset of an engine is sent at once, and ignores all lines before readyok", async () => {
     const { session, conversation, writes } = await cleaning();
     conversation.expect(position).expect(go);
     expectCleaning(conversation);
@@ -192,7 +192,7 @@ describe("cleaning", () => {
     expect(await next).toMatchObject({ bestMove: "d2d4", snapshot: { depth: 14 } });
   });
 
-  test("a second bestmove of the search before kills the engine, and the next search can be retried elsewhere", async () => {
+  test("a second bestmove of the previous search kills the engine, and the next search can be retried", async () => {
     const { session, conversation } = await cleaning();
     conversation.expect(position).expect(go);
     const next = session.search(jobOf(), forever);
@@ -203,7 +203,7 @@ describe("cleaning", () => {
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "protocol_error" } });
   });
 
-  test("the options of a search are sent even if the search before had the same options", async () => {
+  test("the options of a search are sent even if the previous search had the same options", async () => {
     const set = (value: number) => `setoption name MultiPV value ${value}`;
     const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
     const { session, conversation } = await openScripted();
@@ -217,7 +217,7 @@ describe("cleaning", () => {
     }
   });
 
-  test("another line than readyok does not end the cleaning", async () => {
+  test("only readyok ends the reset of an engine", async () => {
     const { session, conversation } = await cleaning();
     conversation.say("info string still at it");
     await turn();
@@ -227,7 +227,7 @@ describe("cleaning", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("a search whose caller leaves while the engine is cleaned is stopped", async () => {
+  test("a search is stopped if its client disconnects during the reset of the engine", async () => {
     const { session, conversation } = await cleaning();
     conversation.expect(position).expect(go).expect("stop");
     const caller = new AbortController();
@@ -241,7 +241,7 @@ describe("cleaning", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("an engine that does not answer after a search is killed as unresponsive", async () => {
+  test("an engine that does not respond after a search is killed as unresponsive", async () => {
     const { session, conversation } = await cleaning();
     await wait(unresponsiveMs - 1);
     expect(conversation.killed).toBe(false);
@@ -250,7 +250,7 @@ describe("cleaning", () => {
     expect(await session.exited).toMatchObject({ kind: "unresponsive" });
   });
 
-  test("a search behind a cleaning that does not end can be retried elsewhere", async () => {
+  test("a search that waits for an endless reset can be retried on another engine", async () => {
     const { session, conversation } = await cleaning();
     conversation.expect(position).expect(go).expect("isready");
     const next = session.search(jobOf(), forever);
@@ -261,7 +261,7 @@ describe("cleaning", () => {
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "unresponsive" } });
   });
 
-  test("an engine that ends while it is cleaned is not blamed on the next search", async () => {
+  test("the end of an engine during its reset is not blamed on the next search", async () => {
     const { session, conversation } = await cleaning();
     conversation.expect(position).expect(go);
     const next = session.search(jobOf(), forever);
@@ -271,7 +271,7 @@ describe("cleaning", () => {
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
   });
 
-  test("an engine that searches takes no second search", async () => {
+  test("a searching engine does not accept a second search", async () => {
     const { session } = await searching();
     await expect(session.search(jobOf(), forever)).rejects.toThrow("searching");
     await session[Symbol.asyncDispose]();
@@ -287,7 +287,7 @@ describe("an engine whose caller has left", () => {
     return { session, conversation, search };
   };
 
-  test("an engine whose caller has left is cleaned after its bestmove, and then gets the next search", async () => {
+  test("an engine is reset after the bestmove of a disconnected client, and then gets the next search", async () => {
     const { session, conversation, search } = await left();
     expectCleaning(conversation)
       .expect(position)
@@ -298,7 +298,7 @@ describe("an engine whose caller has left", () => {
     expect((await session.search(jobOf(), forever)).bestMove).toBe("d2d4");
   });
 
-  test("an engine whose caller has left is killed if it does not stop, and the failure is known", async () => {
+  test("an engine that does not stop after a disconnect is killed with the failure overtime", async () => {
     const { conversation, search } = await left();
     await wait(stopMs - 1);
     expect(conversation.killed).toBe(false);
@@ -309,7 +309,7 @@ describe("an engine whose caller has left", () => {
 
   // In some rounds the result has not reached the client yet, in others it has.
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    "an engine whose caller leaves %i steps after its bestmove is not stopped",
+    "an engine gets no stop command if its client disconnects %i event-loop steps after bestmove",
     async (steps) => {
       const caller = new AbortController();
       const { session, conversation, search } = await searching(caller.signal);
@@ -336,7 +336,7 @@ describe("an engine that fails", () => {
     ["answers with a move that is not legal", [iteration(1, "e2e4"), "bestmove e2e5"], "e2e5"],
     ["prints a line with a move that is not legal", [iteration(1, "e7e5"), "bestmove e2e4"], "e7e5"],
     ["answers without a line", ["info depth 1 currmove e2e4", "bestmove e2e4"], "no line"],
-  ])("an engine that %s fails with a protocol error, and is killed", async (_, lines, message) => {
+  ])("an engine that %s is killed with a protocol error", async (_, lines, message) => {
     const { session, conversation, search } = await searching();
     conversation.say(...lines);
     await expect(search).rejects.toMatchObject({
@@ -348,7 +348,7 @@ describe("an engine that fails", () => {
     expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 
-  test("an engine whose pipe ends in a search has exited", async () => {
+  test("an engine whose output ends during a search is reported as exited", async () => {
     const { session, conversation, search } = await searching();
     conversation.say(iteration(1, "e2e4"));
     conversation.hangUp();
@@ -357,13 +357,13 @@ describe("an engine that fails", () => {
     expect(session.alive).toBe(false);
   });
 
-  test("an engine that is killed from outside in a search is reported as killed, not as crashed", async () => {
+  test("an engine that another process kills during a search is reported as killed and not as crashed", async () => {
     const { conversation, search } = await searching();
     conversation.hangUp("outside");
     await expect(search).rejects.toMatchObject({ kind: "killed", blamesPosition: false });
   });
 
-  test("an engine fails once, and later errors change nothing", async () => {
+  test("only the first failure of an engine is reported", async () => {
     const { session, conversation, search } = await searching();
     conversation.say("info string CRITICAL ERROR", "bestmove (none)", "bestmove e2e4");
     conversation.hangUp();
@@ -372,21 +372,21 @@ describe("an engine that fails", () => {
     expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 
-  test("an engine that prints more than the output limit in a search is killed", async () => {
+  test("an engine that exceeds the output limit during a search is killed", async () => {
     const { session, conversation, search } = await searching();
     conversation.say(...Array(20_000).fill(iteration(1, "e2e4")));
     await expect(search).rejects.toMatchObject({ kind: "flooded", blamesPosition: true });
     expect(await session.exited).toMatchObject({ kind: "flooded" });
   });
 
-  test("an engine that prints more than the output limit while it is idle is killed", async () => {
+  test("an idle engine that exceeds the output limit is killed", async () => {
     const { session, conversation } = await openScripted();
     conversation.say(...Array(20_000).fill(iteration(1, "e2e4")));
     expect(await session.exited).toMatchObject({ kind: "flooded" });
     expect(conversation.killed).toBe(true);
   });
 
-  test("an engine that answers a search twice is killed, and the caller has the first answer", async () => {
+  test("an engine that prints a second bestmove is killed, and the client gets the first bestmove", async () => {
     const { session, conversation } = await openScripted();
     const twice = ["bestmove e2e4", "bestmove d2d4", iteration(15, "d2d4"), "bestmove (none)"];
     conversation.expect(position).expect(go, [iteration(14, "e2e4"), ...twice]);
@@ -398,20 +398,20 @@ describe("an engine that fails", () => {
     expect(depths).toEqual([14]);
   });
 
-  test("an engine that answers while it is idle is killed, so that the next caller does not get that answer", async () => {
+  test("an idle engine that prints a bestmove is killed, so that the next client does not get this move", async () => {
     const { session, conversation } = await openScripted();
     conversation.say("bestmove a2a3");
     expect(await session.exited).toMatchObject({ kind: "protocol_error" });
   });
 
-  test("an engine that ends while it is idle is reported as gone", async () => {
+  test("the end of an idle engine is reported", async () => {
     const { session, conversation } = await openScripted();
     conversation.hangUp();
     expect(await session.exited).toMatchObject({ kind: "exited" });
     expect(session.alive).toBe(false);
   });
 
-  test("a search that begins just after the end of the pipe is not blamed, and can be retried elsewhere", async () => {
+  test("a search that begins after the end of an engine can be retried on another engine", async () => {
     const { session, conversation } = await openScripted();
     conversation.hangUp();
     while (session.alive) {
@@ -425,7 +425,7 @@ describe("an engine that fails", () => {
 });
 
 describe("a session that is closed", () => {
-  test("a session that is closed in a search ends its engine and rejects the search", async () => {
+  test("closing a session during a search stops the engine and rejects the search", async () => {
     const { session, conversation, search } = await searching();
     await session[Symbol.asyncDispose]();
     await expect(search).rejects.toMatchObject({ kind: "exited" });
@@ -433,14 +433,14 @@ describe("a session that is closed", () => {
     expect(await session.exited).toBeUndefined();
   });
 
-  test("a session that is closed while its engine is cleaned ends the engine", async () => {
+  test("closing a session during the reset stops the engine", async () => {
     const { session, conversation } = await cleaning();
     await session[Symbol.asyncDispose]();
     expect(conversation.killed).toBe(true);
     expect(await session.exited).toBeUndefined();
   });
 
-  test("a session that is closed while it is idle ends its engine, and may be closed again", async () => {
+  test("closing an idle session stops the engine, and a second close has no effect", async () => {
     const { session, conversation } = await openScripted();
     await Promise.all([session[Symbol.asyncDispose](), session[Symbol.asyncDispose]()]);
     await session[Symbol.asyncDispose]();
@@ -448,7 +448,7 @@ describe("a session that is closed", () => {
     expect(await session.exited).toBeUndefined();
   });
 
-  test("a closed session takes no searches, which can be retried elsewhere", async () => {
+  test("a closed session rejects searches, which can be retried on another engine", async () => {
     const { session } = await openScripted();
     await session[Symbol.asyncDispose]();
     await expect(session.search(jobOf(), forever)).rejects.toMatchObject({ kind: "no_start" });

@@ -41,7 +41,7 @@ describe("what Stockfish printed, searching three lines to depth 6", () => {
     ["stockfish-15.1", ["e1g1", "b1d2", "b2b3"], 4089],
     ["stockfish-19-lite", ["b1d2", "e1g1", "b2b3"], 4005],
   ])(
-    "every complete iteration of three lines to depth 6 is a state, and the last one is the answer: %s",
+    "every complete iteration of a search gives a snapshot, and the last snapshot is the result: %s",
     (engine, moves, nodes) => {
       const { complete, final } = foldRecorded(`${engine}-multipv3-depth6`, {
         lineCount: 3,
@@ -55,7 +55,7 @@ describe("what Stockfish printed, searching three lines to depth 6", () => {
     },
   );
 
-  test("a line of a state is as Stockfish printed it", () => {
+  test("a line of a snapshot has the values that Stockfish printed", () => {
     const { final } = foldRecorded("stockfish-15.1-multipv3-depth6", { lineCount: 3, movetimeMs: 60_000 });
     expect(final?.lines[2]).toEqual({
       depth: 6,
@@ -69,25 +69,25 @@ describe("what Stockfish printed, searching three lines to depth 6", () => {
 describe("what Stockfish printed when 60 ms were over", () => {
   const limits = { lineCount: 3, nodes: undefined, movetimeMs: 60 };
 
-  test("a partial iteration at the end of the time, with lines of the one before, is left out", () => {
+  test("a partial iteration that repeats lines of the previous iteration is ignored at the time limit", () => {
     const { complete, final } = foldRecorded("stockfish-15.1-movetime60", limits);
     expect(depthsOf(complete)).toEqual([1, 2, 3, 4, 5, 6, 7]);
     expect(firstMovesOf(final)).toEqual(["e1g1", "b2b3", "f3e5"]);
   });
 
-  test("an iteration that is only old lines under a new depth is left out", () => {
+  test("an iteration that repeats only old lines under a new depth is ignored", () => {
     const { complete, final } = foldRecorded("stockfish-19-lite-movetime60", limits);
     expect(depthsOf(complete)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(firstMovesOf(final)).toEqual(["b1d2", "e1g1", "b2b3"]);
   });
 
-  test("an iteration that was printed half before and half after the limit is left out", () => {
+  test("an iteration that was printed only partly before the limit is ignored", () => {
     const { complete, final } = foldRecorded("stockfish-19-movetime60", limits);
     expect(depthsOf(complete)).toEqual([1, 2, 3]);
     expect(firstMovesOf(final)).toEqual(["b1d2", "b2b3", "e1g1"]);
   });
 
-  test("the answer has the lines of the newest complete iteration, and the counters of the whole search", () => {
+  test("the result has the lines of the last complete iteration and the counters of the complete search", () => {
     const { complete, final } = foldRecorded("stockfish-15.1-movetime60", limits);
     expect(final).toEqual({ ...complete.at(-1), counters: expect.objectContaining({ nodes: 16_765 }) });
     expect(complete.at(-1)?.counters).toEqual({
@@ -105,7 +105,7 @@ describe("what Stockfish printed when 1 ms was over", () => {
     ["stockfish-15.1", 3, 5, ["e1g1", "c5d4"]],
     ["stockfish-19-lite", 1, 1, ["a2a3"]],
   ])(
-    "a search of 1 ms without a complete iteration has line 1 as last printed: %s",
+    "a search of 1 ms without a complete iteration returns the last printed first line: %s",
     (engine, lineCount, depth, moves) => {
       const { complete, final } = foldRecorded(`${engine}-movetime1`, { lineCount, movetimeMs: 1 });
       expect(complete).toEqual([]);
@@ -119,7 +119,7 @@ describe("what Stockfish printed when its nodes were used up", () => {
   test.each([
     ["stockfish-15.1", 6, ["e1g1", "b1d2", "b2b3"], 5002],
     ["stockfish-19", 5, ["e1g1", "b1d2", "d3c2"], 5000],
-  ])("a partial iteration at the node limit is left out: %s", (engine, depth, moves, nodes) => {
+  ])("a partial iteration at the node limit is ignored: %s", (engine, depth, moves, nodes) => {
     const limits = { lineCount: 3, nodes: 5000, movetimeMs: 60_000 };
     const { complete, final } = foldRecorded(`${engine}-nodes5000`, limits);
     expect(depthsOf(complete)).toEqual(Array.from({ length: depth }, (_, at) => at + 1));
@@ -130,21 +130,18 @@ describe("what Stockfish printed when its nodes were used up", () => {
   test.each([
     ["stockfish-15.1", 53],
     ["stockfish-19-lite", 58],
-  ])(
-    "an iteration that exceeded the node limit is complete if the next one has begun: %s",
-    (engine, nodes) => {
-      const { complete, final } = foldRecorded(`${engine}-nodes1`, {
-        lineCount: 1,
-        nodes: 1,
-        movetimeMs: 60_000,
-      });
-      expect(complete).toMatchObject([{ depth: 1, complete: true, counters: { nodes } }]);
-      expect(final).toMatchObject({ depth: 1, complete: true, counters: { nodes: nodes + 1 } });
-    },
-  );
+  ])("an iteration above the node limit is complete if the next iteration has begun: %s", (engine, nodes) => {
+    const { complete, final } = foldRecorded(`${engine}-nodes1`, {
+      lineCount: 1,
+      nodes: 1,
+      movetimeMs: 60_000,
+    });
+    expect(complete).toMatchObject([{ depth: 1, complete: true, counters: { nodes } }]);
+    expect(final).toMatchObject({ depth: 1, complete: true, counters: { nodes: nodes + 1 } });
+  });
 
   test.each(["stockfish-15.1", "stockfish-19-lite"])(
-    "lines that look complete and were not searched are left out at the end of the nodes: %s",
+    "lines that were not searched are ignored at the node limit, even if they look complete: %s",
     (engine) => {
       const limits = { lineCount: 3, nodes: 1, movetimeMs: 60_000 };
       const { complete, final } = foldRecorded(`${engine}-multipv3-nodes1`, limits);
@@ -158,7 +155,7 @@ describe("what Stockfish printed when its nodes were used up", () => {
 describe("what Stockfish printed in 8 s, all lines after each one since the third", () => {
   const limits = { lineCount: 2, movetimeMs: 8000 };
 
-  test("an iteration is left out if only its first line was searched, even if it looks complete", () => {
+  test("an iteration is ignored if only its first line was searched", () => {
     // The second line has the new depth and an exact score, but its move is the previous best move.
     const { complete, final } = foldRecorded("stockfish-15.1-multipv2-movetime8000", limits);
     expect(depthsOf(complete).slice(-3)).toEqual([19, 20, 21]);
@@ -173,7 +170,7 @@ describe("what Stockfish printed in 8 s, all lines after each one since the thir
   });
 });
 
-test("a score that is a bound completes no state, because the engine searches the same depth again", () => {
+test("a score that is only a bound does not complete a snapshot", () => {
   const { complete, final } = foldRecorded("stockfish-15.1-bounds", { lineCount: 1, movetimeMs: 60_000 });
   expect(complete.map(({ depth, lines: [line] }) => [depth, line?.score.bound, line?.score.value])).toEqual([
     [25, "exact", { kind: "cp", cp: 3 }],
@@ -188,7 +185,7 @@ describe("lines made up", () => {
   const line = (depth: number, multipv: number, more = "") =>
     `info depth ${depth} multipv ${multipv} score cp 1 ${more} time 5 pv e2e4`;
 
-  test("no lines give no state", () => {
+  test("an empty output gives no snapshot", () => {
     expect(foldOf([], limits)).toEqual({ complete: [], final: undefined });
     expect(foldOf(["info depth 1", "info nodes 5"], limits).final).toBeUndefined();
   });
@@ -197,7 +194,7 @@ describe("lines made up", () => {
     ["depth", "info score cp 1 pv e2e4"],
     ["score", "info depth 3 pv e2e4"],
     ["moves", "info depth 3 score cp 1"],
-  ])("a line without %s is left out", (_, without) => {
+  ])("a line without %s is ignored", (_, without) => {
     expect(foldOf([without], { ...limits, lineCount: 1 })).toEqual({ complete: [], final: undefined });
   });
 
@@ -212,12 +209,12 @@ describe("lines made up", () => {
     expect(foldOf(lines, limits).complete).toEqual([]);
   });
 
-  test("an iteration that is printed again, line by line, counts when it is complete", () => {
+  test("an iteration that is printed again replaces the old iteration when it is complete", () => {
     const lines = [line(1, 1), line(1, 1), line(1, 2)];
     expect(depthsOf(foldOf(lines, limits).complete)).toEqual([1]);
   });
 
-  test("lines beyond the requested number of lines are left out", () => {
+  test("lines above the requested number of lines are ignored", () => {
     const { complete } = foldOf([line(1, 1), line(1, 2), line(1, 3)], limits);
     expect(complete.map(({ lines }) => lines.length)).toEqual([2]);
   });
@@ -252,13 +249,13 @@ describe("lines made up", () => {
     ],
     ["it is the first so late, and nothing follows", [late(1, 1), late(1, 2)], [], 1],
     ["it is the second so late", [late(1, 1), late(1, 2), late(2, 1), late(2, 2)], [1, 2], 2],
-  ])("currmove lines show if an iteration is complete: %s", (_, lines, depths, last) => {
+  ])("a currmove line shows whether an iteration is complete: %s", (_, lines, depths, last) => {
     const { complete, final } = foldOf(lines, limits);
     expect(depthsOf(complete)).toEqual(depths);
     expect(final?.complete ? final.depth : undefined).toBe(last);
   });
 
-  test("a currmove line completes nothing in a search of one line", () => {
+  test("a currmove line does not complete an iteration if only one line is searched", () => {
     const { complete } = foldOf([moving(1), line(1, 1), moving(1)], { ...limits, lineCount: 1 });
     expect(depthsOf(complete)).toEqual([1]);
   });
@@ -277,13 +274,13 @@ describe("lines made up", () => {
     ],
     ["before the last node", [counted(1, 99)], [1], 1],
     ["twice at one depth", [counted(1, 100), counted(1, 101)], [], 1],
-  ])("an iteration that ends %s counts only if it was not the last", (_, lines, depths, last) => {
+  ])("an iteration that ends %s is used only if another iteration follows", (_, lines, depths, last) => {
     const { complete, final } = foldOf(lines, byNodes);
     expect(depthsOf(complete)).toEqual(depths);
     expect(final).toMatchObject({ depth: last, complete: depths.length > 0 });
   });
 
-  test("an iteration is not complete if it ends after the search was cut short", () => {
+  test("an iteration is not complete if it ends after the search was ended early", () => {
     const fold = createSnapshotFold(byNodes);
     const add = (text: string) => {
       const parsed = parseLine(text);
@@ -295,12 +292,12 @@ describe("lines made up", () => {
     expect(fold.final()).toMatchObject({ depth: 2, complete: false });
   });
 
-  test("counters stay if a line does not have them", () => {
+  test("a line without counters keeps the previous counters", () => {
     const { final } = foldOf(["info nodes 7 nps 8 hashfull 9 tbhits 10 time 11", line(1, 1)], limits);
     expect(final?.counters).toEqual({ nodes: 7, nps: 8, hashfull: 9, tbhits: 10, timeMs: 5 });
   });
 
-  test("a state does not change after it was reported", () => {
+  test("a reported snapshot does not change", () => {
     const { complete } = foldOf([line(1, 1), line(1, 2), line(2, 1), line(2, 2)], limits);
     expect(complete[0]?.lines.map(({ depth }) => depth)).toEqual([1, 1]);
   });

@@ -26,7 +26,7 @@ async function runAsEngine(source: string): Promise<readonly string[]> {
 
 const denied = ["ERR_ACCESS_DENIED"];
 
-test("an engine may read its own folder", async () => {
+test("a sandboxed engine can read its own folder", async () => {
   expect(await runAsEngine("attempt(() => require('fs').readFileSync(__filename))")).toEqual(["done"]);
 });
 
@@ -35,16 +35,16 @@ test.each([
   ["write into its own folder", "require('fs').writeFileSync(__dirname + '/x', '')"],
   ["start programs", "require('child_process').execFileSync('/bin/true')"],
   ["start threads", "new (require('worker_threads').Worker)('', { eval: true })"],
-])("an engine may not %s", async (_, act) => {
+])("a sandboxed engine cannot %s", async (_, act) => {
   expect(await runAsEngine(`attempt(() => ${act})`)).toEqual(denied);
 });
 
-test("an engine may not open databases, which ignore the permission model", async () => {
+test("a sandboxed engine cannot open databases, although Node's permission model does not cover databases", async () => {
   expect(await runAsEngine("attempt(() => require('node:sqlite'))")).toEqual(["ERR_UNKNOWN_BUILTIN_MODULE"]);
 });
 
 // Before version 25, the permission model of Node does not restrict the network.
-testWith("node 25")("an engine may not call anybody", async () => {
+testWith("node 25")("a sandboxed engine cannot open network connections", async () => {
   const connect = `new Promise((resolve, reject) =>
     require('net').connect(9, '127.0.0.1').on('connect', resolve).on('error', reject))`;
   expect(await runAsEngine(`attempt(() => ${connect})`)).toEqual(denied);

@@ -12,13 +12,13 @@ function openMeter() {
 const pour = (meter: ReturnType<typeof createFloodMeter>, lines: number) =>
   Array.from({ length: lines }, () => meter.floods(line)).at(-1);
 
-test("a flood meter lets a million characters pass at once, and not one line more", () => {
+test("an engine may print a million characters at once, but no further line", () => {
   const { meter, floodsAfter } = openMeter();
   expect(floodsAfter(10)).toBe(false);
   expect(meter.floods("")).toBe(true);
 });
 
-test("a flood meter lets 250,000 more characters pass for every second", () => {
+test("an engine may print 250,000 further characters per second", () => {
   const { clock, meter, floodsAfter } = openMeter();
   floodsAfter(10);
   clock.ms += 2000;
@@ -26,7 +26,7 @@ test("a flood meter lets 250,000 more characters pass for every second", () => {
   expect(meter.floods("")).toBe(true);
 });
 
-test("a flood meter starts from zero after a reset", () => {
+test("a reset of the output limit allows a million characters again", () => {
   const { clock, meter, floodsAfter } = openMeter();
   clock.ms += 60_000;
   meter.reset();

@@ -11,6 +11,6 @@ for (const folder of rowsWith(["util-linux"], root)) {
   testFullDisk("no file may grow", folder, noFileGrowsBeyond("kibitz.db-wal"));
 }
 
-test("a database that cannot be written is tried again every 3 s by default, as the runbook says", () => {
+test("a failed database write is retried every 3 s by default, as documented in the runbook", () => {
   expect(accessTimes.flushMs).toBe(3000);
 });

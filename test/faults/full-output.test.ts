@@ -9,7 +9,7 @@ import { noFileGrowsBeyond } from "./shortages.ts";
 const root = useTemporaryFolder();
 
 testWith("util-linux")(
-  "standard output into a full file takes what fits, and reports an error for the rest",
+  "writing to a full output file reports an error for the text that does not fit",
   () => {
     const name = "output";
     const file = join(root, name);

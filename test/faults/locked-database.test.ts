@@ -32,7 +32,7 @@ async function engineTimeLeft(key: unknown): Promise<number> {
   return remainingOf(body, "engine-day");
 }
 
-test("while another process has the database locked, analyses are answered, a new key is refused, and usage is kept until the lock ends", async () => {
+test("while another process locks the database, analyses work, new keys are refused, and usage is stored later", async () => {
   const { body: issued } = await post(`${hasty.url}/v1/keys`, {});
   const { release } = lockDatabase(folder);
   const refused = post(`${hasty.url}/v1/keys`, {});
@@ -60,7 +60,7 @@ test("while another process has the database locked, analyses are answered, a ne
   expect((await post(`${hasty.url}/v1/keys`, {})).status).toBe(200);
 });
 
-test("a new key waits for a lock that ends in time, and analyses do not wait with it", async () => {
+test("a new key waits for the end of a short database lock, but analyses do not wait", async () => {
   const { release } = lockDatabase(folder);
   let issued = false;
   const asked = post(`${patient.url}/v1/keys`, { name: "patient" }).finally(() => {
@@ -76,6 +76,6 @@ test("a new key waits for a lock that ends in time, and analyses do not wait wit
   expect(left.status).toBe(200);
 });
 
-test("a lock is waited for 5 s by default, as the runbook says", () => {
+test("the timeout of a database lock is 5 s by default, as documented in the runbook", () => {
   expect(defaultBusyMaxMs).toBe(5000);
 });

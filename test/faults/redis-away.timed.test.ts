@@ -28,7 +28,7 @@ describeWith("redis")("a node whose Redis stands still", () => {
     return stop();
   }
 
-  test("a Redis that stands still delays the first calls by 0.5 s at most, and the next ones not at all", async () => {
+  test("an unresponsive Redis delays the first calls by at most 0.5 s, and does not delay later calls", async () => {
     await answerMs();
     redis.pause();
     const first = await timesOf(20, answerMs, 20);

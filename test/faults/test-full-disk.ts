@@ -27,7 +27,7 @@ export function testFullDisk(what: string, folder: string, shortage: Shortage): 
         .map((line) => (line as { readonly message: string }).message)
         .filter((message) => message.startsWith("the database"));
 
-    test(`if ${what}, analyses are answered, a new key is refused, and usage is kept until there is room`, async () => {
+    test(`if ${what}, analyses work, new keys are refused, and usage is stored later`, async () => {
       const { url } = app;
       const { body: issued } = await post(`${url}/v1/keys`, { name: "before" });
       expect(await degraded()).toEqual(['kibitz_degraded{part="database"} 0']);
@@ -67,7 +67,7 @@ export function testFullDisk(what: string, folder: string, shortage: Shortage): 
       expect(row()?.engine_ms).toBe((answer.body.search as { time_ms: number }).time_ms);
     });
 
-    test(`if ${what}, the server notices room again although nobody writes`, async () => {
+    test(`if ${what}, the server detects the end of the shortage without a request`, async () => {
       const earlier = complaints().length;
       shortage.begin(folder);
       const end = () => shortage.end(folder);

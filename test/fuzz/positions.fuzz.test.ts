@@ -59,7 +59,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
   const figures = { positions: 0, chess960: 0, over: 0, lines: 0, moves: 0, cutShort: 0 };
   const mates = { claimed: 0, inThreeOrLess: 0, proved: 0, tooLongToProve: 0 };
 
-  test(`random positions on the path ${path} get only legal moves, and only mates that are right`, async () => {
+  test(`random positions on the path ${path} get only legal moves and correct mate scores`, async () => {
     const engine = await engineOf(path);
     const progress = startProgress("positions", seed);
     const isOver = () =>

@@ -26,7 +26,7 @@ beforeAll(() => {
 
 afterAll(() => referee[Symbol.dispose]());
 
-test("Kibitz and python-chess disagree on a FEN only as a row of the policy says, and every row decides one", async () => {
+test("Kibitz and python-chess disagree about a FEN only if a row of the policy allows it, and every row is used", async () => {
   const progress = startProgress("referee", seed);
   const rows = new Map<string, number>();
   const unreached = () => policy.map(({ id }) => id).filter((id) => !rows.has(id));

@@ -303,7 +303,7 @@ function sanOf(moves: readonly string[]): readonly string[] {
   return san;
 }
 
-test("the reader of UCI never throws, and never tells a state that is half finished or not legal", () =>
+test("the UCI parser never throws and never reports an incomplete snapshot or an illegal move", () =>
   fuzz({
     name: "uci-line",
     inputs,
@@ -312,7 +312,7 @@ test("the reader of UCI never throws, and never tells a state that is half finis
     figures: () => JSON.stringify(counts),
   }));
 
-test("a search that prints for hours takes no more memory than one of a minute", () => {
+test("a search that prints for hours needs no more memory than a search of a minute", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
   const fold = createSnapshotFold({ lineCount: 3, nodes: undefined, movetimeMs: 1e9 });
@@ -337,7 +337,7 @@ test.each([
   ["numbers", `info ${"depth 1 ".repeat(125_000)}`],
   ["moves", `info depth 1 score cp 1 pv ${"e2e4 ".repeat(200_000)}`],
   ["names", `option ${"name type default ".repeat(60_000)}`],
-])("a line of a million characters is read within a second of work: %s", (_, text) => {
+])("a line of a million characters needs less than a second of processor time: %s", (_, text) => {
   const before = threadMs();
   parseLine(text);
   expect(threadMs() - before).toBeLessThan(1000);

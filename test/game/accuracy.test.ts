@@ -18,7 +18,7 @@ test.each<readonly [Shorthand, number]>([
   ["#1", 97.5447],
   ["#30", 97.5447],
   ["#-1", 2.4553],
-])("the chances of winning with %s are %f", (score, percent) => {
+])("the win percentage of the score %s is %f", (score, percent) => {
   expect(winPercentOfCp(centipawnsOf(valueFrom(score)))).toBeCloseTo(percent, near);
 });
 
@@ -36,7 +36,7 @@ test.each([
   [80, 1],
   [95, 0],
   [-10, 100],
-])("a move that loses %i points has the accuracy %f", (drop, accuracy) => {
+])("a move that loses %i percentage points has the accuracy %f", (drop, accuracy) => {
   expect(moveAccuracy(97, 97 - drop)).toBeCloseTo(accuracy, near);
 });
 
@@ -54,7 +54,7 @@ test.each([
   [times(50, -50, 15), 77.383, 77.383],
   [times(50, -135, 15), 55.0007, 55.0007],
   [times(50, -435, 15), 20.6946, 20.6946],
-])("the accuracy of a game after %j is %f for White and %f for Black", (cps, white, black) => {
+])("the accuracy of a game with the scores %j is %f for White and %f for Black", (cps, white, black) => {
   const accuracy = gameAccuracy([15, ...cps], "white");
   expect(accuracy?.white).toBeCloseTo(white, near);
   expect(accuracy?.black).toBeCloseTo(black, near);
@@ -64,7 +64,7 @@ test.each([
   [[900, 900], 100, 12.3031],
   [[15, -900], 10.6641, 100],
 ])(
-  "the accuracy of a game that Black begins, after %j, is %f for White and %f for Black",
+  "the accuracy of a game that Black begins with the scores %j is %f for White and %f for Black",
   (cps, white, black) => {
     const accuracy = gameAccuracy([15, ...cps], "black");
     expect(accuracy?.white).toBeCloseTo(white, near);
@@ -72,7 +72,7 @@ test.each([
   },
 );
 
-test.each([[[]], [[15]]])("a game has no accuracy unless both sides moved: %j", (cps) => {
+test.each([[[]], [[15]]])("a game has an accuracy only if both sides have moved: %j", (cps) => {
   expect(gameAccuracy([15, ...cps], "white")).toBeUndefined();
   expect(gameAccuracy([15, ...cps], "black")).toBeUndefined();
 });

@@ -14,7 +14,7 @@ function annotated(game: Game, evaluations: Parameters<typeof evaluate>[1] = [])
 /** With these evaluations, the king move in `1. e4 e5 2. Ke2` is an inaccuracy. */
 const worse = [15, 30, 25, -60].map((score) => ({ score, lines: [["g1f3"] as const] }));
 
-test("an annotated PGN has evaluations, and for judged moves a glyph, a comment and the best line", () => {
+test("an annotated PGN has evaluations, and a glyph, a comment and the best line for each judged move", () => {
   const game = gameOf('[White "A \\"B\\""]\n\n1. e4 e5 2. Ke2 1-0');
   const evaluations = [
     { score: 15 },
@@ -30,24 +30,24 @@ test("an annotated PGN has evaluations, and for judged moves a glyph, a comment 
 });
 
 test.each(["$1", "$2", "$6", "$3 $18"])(
-  "an annotated PGN has no second glyph for a move beside the author's: %s",
+  "an annotated PGN adds no second judging glyph to the author's glyph: %s",
   (glyphs) => {
     const text = annotated(gameOf(`1. e4 e5 2. Ke2 ${glyphs} *`), worse);
     expect(text).toContain(`2. Ke2 ${glyphs} { [%eval -0.60] } { (0.25 → -0.60) Inaccuracy.`);
   },
 );
 
-test("an annotated PGN has its glyph beside glyphs that do not judge the move", () => {
+test("an annotated PGN adds a judging glyph beside the author's other glyphs", () => {
   expect(annotated(gameOf("1. e4 e5 2. Ke2 $18 *"), worse)).toContain("2. Ke2 $6 $18 {");
 });
 
-test("an annotated PGN keeps variations as they are written, even illegal ones", () => {
+test("an annotated PGN keeps all variations unchanged, even illegal variations", () => {
   expect(annotated(gameOf("1. e4 (1. Qh5 Ke5) e5 *"))).toBe(
     "1. e4 { [%eval 0.00] } ( 1. Qh5 Ke5 ) 1... e5 { [%eval 0.00] } *\n",
   );
 });
 
-test("an annotated PGN has mates in moves, and no evaluation after a mate on the board", () => {
+test("an annotated PGN writes mate scores in moves, and has no evaluation after checkmate", () => {
   const scores: readonly Shorthand[] = [0, 0, 0, "#-1"];
   const text = annotated(
     gameOf("1. f3 e5 2. g4 Qh4"),
@@ -56,7 +56,7 @@ test("an annotated PGN has mates in moves, and no evaluation after a mate on the
   expect(text).toContain("2. g4 { [%eval #-1] } 2... Qh4# 0-1\n");
 });
 
-test("an annotated PGN keeps its text, with other evaluations replaced", () => {
+test("an annotated PGN replaces old evaluations and keeps the other text", () => {
   const game = gameOf(
     "{intro} 1. e4 {[%eval 0.99] [%clk 0:01:00] [%x y] well} {[%eval 1.5, 20]} e5 {so [%eval #3]} ({why} 1... c5 $1 {[%eval 0.1]}) $10",
   );
@@ -74,7 +74,7 @@ const lichessExport = `[Event "Rated Blitz game"]
 1. e4 { [%eval 0.18] [%clk 0:03:00] } 1... e5 { [%eval 0.21] [%clk 0:03:00] } 2. Bc4 { C23 Bishop's Opening } { [%eval 0.21] [%clk 0:02:58] } 2... Nc6 { [%eval 0.21] [%clk 0:02:55] } 3. Qh5?! { (0.21 → -0.42) Inaccuracy. d3 was best. } { [%eval -0.42] [%clk 0:02:57] } (3. d3 Bc5 4. Nf3 Nf6 5. c3 a5 6. O-O d6 7. Re1 O-O) 3... g6 { [%eval -0.4] } 4. Qf3 { [%eval -0.24] } 4... Bg7?? { (-0.24 → Mate in 1) Checkmate is now unavoidable. Nf6 was best. } { [%eval #1] } (4... Nf6 5. Ne2 d6 6. Nbc3 Bg7 7. d3 O-O 8. a3 Nd4 9. Nxd4) 5. Qb3?? { (Mate in 1 → -2.11) Lost forced checkmate sequence. Qxf7# was best. } { [%eval -2.11] } (5. Qxf7#) 5... Qe7? { (-2.11 → -0.75) Mistake. Nd4 was best. } { [%eval -0.75] } (5... Nd4) 6. Nf3 *
 `;
 
-test("an annotated PGN has no judgement, glyph or best line of Lichess's analysis, and keeps its other comments", () => {
+test("an annotated PGN removes the judgments, glyphs and best lines of Lichess, and keeps other comments", () => {
   expect(annotated(gameOf(lichessExport))).toBe(
     lichessExport.slice(0, lichessExport.indexOf("1. e4")) +
       "1. e4 { [%eval 0.00] [%clk 0:03:00] } 1... e5 { [%eval 0.00] [%clk 0:03:00] } " +
@@ -102,13 +102,13 @@ test.each([
   ["$2 {Mistake.} (2. d4)", `$2 ${judged} { Mistake. } ( 2. d4 ) ( 2. Nf3 )`],
   ["$3 {(0.9 → 0.1) Mistake. d4 was best.}", `$3 ${judged} ( 2. Nf3 )`],
   ["{He said: Mistake. d4 was best.}", `${judged} { He said: Mistake. d4 was best. }`],
-])("an annotated PGN replaces old judgements only: 2. Ke2 %s", (before, after) => {
+])("an annotated PGN replaces only the judgments of an earlier analysis: 2. Ke2 %s", (before, after) => {
   const text = annotated(gameOf(`1. e4 e5 2. Ke2 ${before} *`), worse);
   expect(text).toContain(after);
   expect(annotated(gameOf(text), worse)).toBe(text);
 });
 
-test("an annotated PGN says from which position the game begins", () => {
+test("an annotated PGN has the initial position of the game", () => {
   const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
   expect(annotated(gameOf(`[FEN "${fen}"]\n\n1... Bc5`))).toBe(
     `[FEN "${fen}"]\n[SetUp "1"]\n\n3... Bc5 { [%eval 0.00] } *\n`,
@@ -122,7 +122,7 @@ test("an annotated PGN says from which position the game begins", () => {
   );
 });
 
-test("an annotated PGN with deep variations, or of a long game, comes in pieces", () => {
+test("a long annotated PGN is written in several time slices", () => {
   const deep = `1. e4 ${"(1. d4 d5 ".repeat(100)}${")".repeat(100)}`;
   const long = `1. e4 ${"(1. d4 d5) ".repeat(2499)}`;
   for (const text of [deep, long]) {
@@ -133,7 +133,7 @@ test("an annotated PGN with deep variations, or of a long game, comes in pieces"
   expect(pieces.length).toBeGreaterThan(25);
 });
 
-test("an annotated PGN has the moves of its game, and does not change when it is annotated again", () => {
+test("an annotated PGN keeps the moves of the game, and a second annotation does not change the PGN", () => {
   const scores = fc.array(
     fc.oneof(
       fc.integer({ min: -2000, max: 2000 }),

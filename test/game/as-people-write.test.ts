@@ -311,7 +311,7 @@ test.each([
   ["another game of a shuffled start", '[Variant "Atomic960"]\n\n1. e4', "Standard and Chess960"],
   ["castling with letters that is not legal", "1. e4 e5 O-O", "'O-O' is not a legal move"],
   ["castling with zeros that is not legal and not the end", "1. e4 e5 0-0 d5", "'0-0' is not a legal move"],
-])("a game is refused with %s", (_, text, says) => {
+])("the parser refuses a game with %s", (_, text, says) => {
   expect(errorOf(() => gameOf(text)).message).toContain(says);
 });
 
@@ -325,7 +325,7 @@ test.each([
   expect(gameOf(`1. e4 {[%clk ${written}]} *`).clocksMs).toEqual([ms]);
 });
 
-test("a game reports ten corrections at most", () => {
+test("the warnings about a game report at most ten corrections", () => {
   const rounds = "nf3 nf6 ng1 ng8 ".repeat(20);
   const bishops = "be2 be7 bf1 bf8 ".repeat(20);
   for (const text of [rounds, `e4 e5 ${bishops}`]) {
@@ -341,7 +341,7 @@ test("a glyph in brackets or before the first move becomes a comment, with a war
   expect(warnings.map(({ code }) => code)).toEqual(["pgn_corrected", "pgn_corrected", "pgn_corrected"]);
 });
 
-test("a piece apart from its square is refused, and not read as a pawn move", () => {
+test("a space between a piece and its square is refused and not read as a pawn move", () => {
   expect(errorOf(() => gameOf("1. e4 e5 2. N f3")).violations).toMatchObject([
     { code: "invalid_pgn", place: { ply: 3, token: "N", offset: 12 } },
   ]);

@@ -32,7 +32,7 @@ const refused = cases.filter((one) => "code" in one);
 
 const textOf = (file: string) => readFileSync(new URL(file, folder), "utf8");
 
-test("the list of the corpus has every PGN of its folder", () => {
+test("the list of the PGN corpus names every file of the folder", () => {
   expect(cases.map(({ file }) => file).toSorted()).toEqual(readdirSync(folder).toSorted());
   expect(accepted.length).toBeGreaterThan(30);
   expect(refused.length).toBeGreaterThan(30);

@@ -37,12 +37,15 @@ test.each<readonly [Shorthand, Shorthand, string | undefined, string | undefined
   ["#-9", "#-1", undefined, undefined],
   ["#-9", -500, undefined, undefined],
   ["#-9", "#3", undefined, undefined],
-])("a move from %s to %s, as its mover sees it, is judged %s", (before, after, judgement, comment) => {
-  const advice = judgement && { judgement, comment };
-  const [previous, next] = [valueFrom(before), valueFrom(after)];
-  expect(adviseOn(previous, next, "white")).toEqual(advice);
-  expect(adviseOn(turned(previous), turned(next), "black")).toEqual(advice);
-});
+])(
+  "a move that changes the mover's score from %s to %s is judged %s",
+  (before, after, judgement, comment) => {
+    const advice = judgement && { judgement, comment };
+    const [previous, next] = [valueFrom(before), valueFrom(after)];
+    expect(adviseOn(previous, next, "white")).toEqual(advice);
+    expect(adviseOn(turned(previous), turned(next), "black")).toEqual(advice);
+  },
+);
 
 function turned(value: ReturnType<typeof valueFrom>) {
   return value.kind === "cp" ? { kind: value.kind, cp: -value.cp } : { kind: value.kind, mate: -value.mate };

@@ -24,11 +24,11 @@ test.each([
     "Goldsmith Defense",
     1,
   ],
-] as const)("the opening of %s is %s %s, up to ply %i", (pgn, eco, name, ply) => {
+] as const)("the opening of %s is %s %s and ends at ply %i", (pgn, eco, name, ply) => {
   expect(openingOf(pgn)).toEqual({ eco, name, ply });
 });
 
-test("an opening may be the position that a game begins with", () => {
+test("the initial position of a game can have an opening name", () => {
   const fen = "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR b KQkq - 3 9";
   expect(openingOf(`[FEN "${fen}"]\n\n9... h5 10. Na3 Na6 11. Nb1 Nb8`)).toMatchObject({
     eco: "A40",
@@ -36,12 +36,12 @@ test("an opening may be the position that a game begins with", () => {
   });
 });
 
-test("an opening has no name if the table has none, or if the game is Chess960", () => {
+test("a Chess960 game and a game outside the table have no opening name", () => {
   expect(openingOf('[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4')).toBeUndefined();
   expect(openingOf('[Variant "Chess960"]\n\n1. e4 e5')).toBeUndefined();
 });
 
-test("the table of openings is up to date with lichess-org/chess-openings", () => {
+test("the opening table is up to date with lichess-org/chess-openings", () => {
   const rows = globSync("third_party/chess-openings/*.tsv")
     .toSorted()
     .flatMap((file) => readFileSync(file, "utf8").trim().split("\n").slice(1))

@@ -35,7 +35,7 @@ test.each([
     '[FEN "4k3/P7/8/8/8/8/6p1/4K3 w - - 0 1"]\n\n1. a8=D+ Kd7 2. Df3 g1S 3. Kd1 Sxf3',
     '[FEN "4k3/P7/8/8/8/8/6p1/4K3 w - - 0 1"]\n\n1. a8=Q+ Kd7 2. Qf3 g1N 3. Kd1 Nxf3',
   ],
-])("a refused game with the letters of %s is suggested in English letters", (_, text, english) => {
+])("the error for a game with piece letters in %s suggests the game in English", (_, text, english) => {
   expect(suggestionFor(text)).toBe(english);
   expect(gameOf(english).moves.length).toBeGreaterThan(2);
 });
@@ -49,12 +49,12 @@ test.each([
   ["a word without meaning", "1. e4 e5 2. Sf3 hello"],
   ["a letter for pawns", "1. Pe4 Pe5"],
   ["a text of more than 64 KiB", `1. e4 e5 2. Sf3 {${"x".repeat(64 * 1024)}}`],
-])("a refused game with %s is not suggested in English letters", (_, text) => {
+])("the error for a game with %s has no suggestion in English", (_, text) => {
   expect(suggestionFor(text)).toBeUndefined();
 });
 
 test.each(["Crazyhouse", "Three-check", "Atomic"])(
-  "a game of the variant %s is refused for its variant, whatever its moves look like",
+  "a game of the variant %s is refused because of its variant",
   (variant) => {
     const text = `[Variant "${variant}"]\n\n1. e4 e5 2. N@f6 Zz`;
     expect(errorOf(() => gameOf(text)).message).toBe(
@@ -63,7 +63,7 @@ test.each(["Crazyhouse", "Three-check", "Atomic"])(
   },
 );
 
-test("a long game is translated in time slices, and so is the reading that proves it legal", () => {
+test("a long game is translated and validated in time slices", () => {
   const text = `1. e4 ${"{a} ".repeat(10_000)} e5 2. Sf3`;
   const slices = [
     ...suggestEnglish(

@@ -34,7 +34,7 @@ const games = [
 const phasesOf = (fens: readonly string[]) => fens.map(createDivider());
 
 test.each(games)(
-  "the phases of a game are divided as on Lichess: $middlegame, $endgame",
+  "the phases of a game begin as on Lichess: middlegame at ply $middlegame, endgame at ply $endgame",
   ({ moves, middlegame, endgame }) => {
     const phases = phasesOf(gameOf(moves).positions.map(({ fen }) => fen));
     const begins = phases.indexOf("middlegame");
@@ -63,7 +63,7 @@ test.each([
   expect(phasesOf([fen])).toEqual([phase]);
 });
 
-test("the phases of a game never come back", () => {
+test("the phases of a game never return to an earlier phase", () => {
   const endgame = "4k3/P7/8/8/8/8/8/4K3 w - - 0 1";
   expect(phasesOf([startFen, endgame, startFen])).toEqual(["opening", "endgame", "endgame"]);
 });

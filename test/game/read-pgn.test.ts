@@ -30,7 +30,7 @@ test("a PGN keeps its comments, variations, glyphs, clocks and unknown commands"
   expect(clocksMs).toEqual([62_500, undefined]);
 });
 
-test("an error in a PGN of a file has its place in that file", () => {
+test("an error in a PGN file has the line and column in that file", () => {
   const source = { text: "1. e4\n e5 x", file: { game: 7, offset: 1000, line: 50 } };
   const error = errorOf(() => inOneGo(readPgn(source)));
   expect(error.violations[0]?.place).toEqual({
@@ -48,7 +48,7 @@ test.each([
   ["1. e4 e5 1-0\n\n1. d4 d5 0-1", "A second game begins at 'd4'"],
   ["1. e4 e5 1-0\n\n1. d4 d5 1-0", "A second game begins at 'd4'"],
   ["1. e4 e5\n\n1. d4 d5", "'d4' has the number 1 and would be move 2: if a second game begins here"],
-])("a PGN with a second game is refused with advice to its caller: %j", (text, begins) => {
+])("a request with a second game is refused with advice: %j", (text, begins) => {
   const sent = errorOf(() => gameOf(text)).message;
   expect(sent).toContain(begins);
   expect(sent).toContain("send one game; for files with several games use `kibitz review`");
@@ -64,7 +64,7 @@ test.each([
   ['[Event "x"]\n\n\n', 1, 12],
   ['[Event "x"]\n\n 1-0\n\n', 3, 2],
   ['[Event "x"]\n\n{nobody came} 1-0 {really}\n', 3, 15],
-])("a PGN without moves is refused with the place of the missing moves: %j", (text, line, column) => {
+])("the error for a PGN without moves has the position of the missing moves: %j", (text, line, column) => {
   const error = errorOf(() => gameOf(text));
   expect(error.message).toMatch(/^There are no moves/);
   expect(error.violations[0]?.place).toMatchObject({ ply: 1, line, column });
@@ -77,23 +77,20 @@ test.each([
   ["1. e4 e5 2. {a plan} Ke3", "1. e4 e5"],
   ["1. e4 e5 2. (2. Nf3) 2. Ke3", "1. e4 e5 2. (2. Nf3)"],
   ["1. e4 e5\n2\n.\nKe3", "1. e4 e5"],
-])(
-  "a PGN with an illegal move in %j is suggested up to the move before, without a dangling number",
-  (text, game) => {
-    const [violation] = errorOf(() => gameOf(text)).violations;
-    expect(violation?.allowed).toEqual({ examples: [game] });
-    expect(sansOf(gameOf(game))).toBe("e4 e5");
-  },
-);
+])("the error for the illegal move in %j suggests the PGN up to the previous move", (text, game) => {
+  const [violation] = errorOf(() => gameOf(text)).violations;
+  expect(violation?.allowed).toEqual({ examples: [game] });
+  expect(sansOf(gameOf(game))).toBe("e4 e5");
+});
 
-test("a shorter PGN is not suggested if it would be empty or too long", () => {
+test("an error suggests no shorter PGN if the shorter PGN would be empty or too long", () => {
   const long = `1. e4 {${"x".repeat(70_000)}} e5 2. Ke3`;
   for (const text of ["1. Ke3", long]) {
     expect(errorOf(() => gameOf(text)).violations[0]?.allowed).toBeUndefined();
   }
 });
 
-test("an error in a PGN repeats its text shortened, without keys and control characters", () => {
+test("an error in a PGN quotes a short part of the text without API keys and control characters", () => {
   const key = `kbz_${"a".repeat(43)}`;
   for (const text of [`1. e4 ${key}`, `1. e4 \u001b[31m${"x".repeat(1000)}`, `[Variant "${key}"]\n\n1. e4`]) {
     const { message, violations } = errorOf(() => gameOf(text));
@@ -115,7 +112,7 @@ test("a PGN is refused if its variations are too deep, or if it has too many tag
   expect(errorOf(() => gameOf(`1. e4 {${"x".repeat(1024 * 1024)}}`)).message).toContain("characters");
 });
 
-test("a PGN of 600 plies is read, and a longer one is refused at ply 601, with the game up to there as a suggestion", () => {
+test("a PGN of 601 plies is refused, and the first 600 plies are suggested", () => {
   const plies = (count: number) => rounds.split(" ").slice(0, count).join(" ");
   expect(gameOf(plies(600)).moves).toHaveLength(600);
   const [violation] = errorOf(() => gameOf(plies(601))).violations;
@@ -128,7 +125,7 @@ test("a PGN of 600 plies is read, and a longer one is refused at ply 601, with t
   });
 });
 
-test("a PGN of 5,000 moves with its variations is read, and a longer one is refused at move 5,001", () => {
+test("a PGN with more than 5,000 moves in its game and its variations is refused at move 5,001", () => {
   const variations = (count: number) => `1. d4\n${"(d4!{a})\n".repeat(count)}d5 *`;
   expect(sansOf(gameOf(variations(4998)))).toBe("d4 d5");
   const [violation] = errorOf(() => gameOf(variations(5000))).violations;
@@ -144,7 +141,7 @@ test.each([
   ["a long main line", rounds, 601],
   ["many variations", `1. d4 ${"(d4)".repeat(50_000)}`, 3 * 5001],
   ["one long variation", `1. d4 (${"d4 ".repeat(50_000)}`, 5001],
-])("a PGN with %s is read only to the first move above the limit", (_, text, tokens) => {
+])("a PGN with %s is parsed only up to the first move above the limit", (_, text, tokens) => {
   const pieces = readPgn({ text });
   let count = 0;
   const readOn = () => {
@@ -158,20 +155,20 @@ test.each([
   expect(count).toBeLessThanOrEqual(tokens / 100);
 });
 
-test("a PGN may go on after a draw by the rules, as old games did", () => {
+test("a PGN may continue after a draw by the rules", () => {
   const shuffled = gameOf(`1. Nf3 Nf6 2. Ng1 Ng8 ${"Nf3 Nf6 Ng1 Ng8 ".repeat(5)}`);
   expect(shuffled.positions.map(({ terminal }) => terminal?.reason).at(16)).toBe("fivefold_repetition");
   expect(shuffled.moves).toHaveLength(24);
   expect(shuffled.result).toBe("1/2-1/2");
 });
 
-test("a game sent as moves is read like its PGN", () => {
+test("a list of moves gives the same game as its PGN", () => {
   const game = inOneGo(gameFromMoves({ fen: startFen, moves: ["e2e4", "e5", "Nf3"] }));
   expect(game).toEqual({ ...gameOf("1. e4 e5 2. Nf3"), tree: game.tree });
   expect([...game.tree.moves.mainline()].map(({ san }) => san)).toEqual(["e4", "e5", "Nf3"]);
 });
 
-test("a game that castles from a shuffled start is read alike as moves and as PGN", () => {
+test("a Chess960 game with castling is the same as a list of moves and as PGN", () => {
   const fen = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1";
   const moves = ["O-O", "O-O-O"];
   const game = inOneGo(gameFromMoves({ fen, moves }));
@@ -181,7 +178,7 @@ test("a game that castles from a shuffled start is read alike as moves and as PG
   expect(inOneGo(playMoves({ fen, moves })).moves).toEqual(game.moves);
 });
 
-test("a game sent as moves is refused like a position and its moves", () => {
+test("an illegal list of moves gets the same error in a review and in an analysis", () => {
   const refusal = (fen: string, moves: readonly string[]) =>
     errorOf(() => inOneGo(gameFromMoves({ fen, moves }))).violations;
   expect(refusal("x", ["e4"])[0]).toMatchObject({ pointer: "/fen", code: "invalid_fen" });
@@ -195,7 +192,7 @@ test("a game sent as moves is refused like a position and its moves", () => {
   ]);
 });
 
-test("any game is read as chessops reads it, if chessops is right", () => {
+test("a random PGN gives the same game as in chessops", () => {
   fc.assert(
     fc.property(pgnTexts, ({ text, sans }) => {
       const game = gameOf(text);
@@ -208,7 +205,7 @@ test("any game is read as chessops reads it, if chessops is right", () => {
   );
 });
 
-test("a damaged game is refused, or its moves are those in the text", () => {
+test("a damaged PGN is refused or gives exactly the moves of the text", () => {
   const damage = fc.array(
     fc.record({
       at: fc.nat(),
@@ -307,7 +304,7 @@ function mainLineIn(text: string): string {
   return moves.map(targetOf).join(" ");
 }
 
-test("every name of an opening is read from its moves", () => {
+test("every opening of the table is found by its moves", () => {
   const rows = readFileSync(new URL("../../third_party/chess-openings/c.tsv", import.meta.url), "utf8");
   const pgns = rows
     .trim()

@@ -13,7 +13,7 @@ function reviewOf(pgn: string, evaluations: Evaluations, opening?: Opening): Gam
 const cps = (...scores: readonly number[]): Evaluations =>
   scores.map((score) => ({ score, lines: [["a2a3"]] }));
 
-test("a review of a move has the mover's loss, by the formulas, and the best move", () => {
+test("a review of a move has the loss by the documented formulas, and the best move", () => {
   const [, e5] = reviewOf("1. e4 {[%clk 0:05:00]} e5 {[%clk 0:04:58.5]} 2. Nf3", [
     { score: 30 },
     {
@@ -48,7 +48,7 @@ test("a review of a move has the mover's loss, by the formulas, and the best mov
   });
 });
 
-test("a review assumes fifteen centipawns for the standard start, and for no other", () => {
+test("a review assumes fifteen centipawns for the standard initial position only", () => {
   const standard = reviewOf("1. e4", cps(60, 15));
   expect(standard.startEvaluation).toBeUndefined();
   expect(standard.moves[0]).toMatchObject({ winPercent: 51.3804, centipawnLoss: 0, accuracy: 100 });
@@ -60,7 +60,7 @@ test("a review assumes fifteen centipawns for the standard start, and for no oth
   expect(reviewOf(shuffled, cps(60, 75)).startEvaluation).toEqual(scoreOf(60));
 });
 
-test("a review of a move takes turn and phase from the position", () => {
+test("a review of a move has the turn and the phase of its position", () => {
   const [first, second] = reviewOf(
     '[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7 58. e4',
     cps(0, 500, 480),
@@ -69,7 +69,7 @@ test("a review of a move takes turn and phase from the position", () => {
   expect(second).toMatchObject({ ply: 2, centipawnLoss: 20, judgement: undefined });
 });
 
-test("a review never judges the best move of the engine as bad", () => {
+test("a review never judges the engine's best move as bad", () => {
   const [, e5] = reviewOf("1. e4 e5", [{ score: 0 }, { score: 0 }, { score: 900 }]).moves;
   expect(e5).toMatchObject({
     judgement: undefined,
@@ -79,7 +79,7 @@ test("a review never judges the best move of the engine as bad", () => {
   });
 });
 
-test("a review judges a book move like every other", () => {
+test("a review judges a book move like any other move", () => {
   const opening = { eco: "A00", name: "x", ply: 2 };
   const { moves } = reviewOf("1. e4 e5 2. Nf3", cps(15, 15, 400, 400), opening);
   expect(moves.map(({ labels, judgement }) => [labels, judgement])).toEqual([
@@ -94,18 +94,21 @@ test.each([
   ["is less than ten points worse", 200, 84, ["best"]],
   ["is lost", 200, "#-3", ["best", "only_move"]],
   ["mates later", "#2", "#9", ["best"]],
-] as const)("a review labels the best move by the second line, which %s", (_, first, second, labels) => {
-  const lines = [["e2e4", first] as const, ["d2d4", second] as const];
-  expect(reviewOf("1. e4", [{ score: first, lines }]).moves[0]?.labels).toEqual(labels);
-  const fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
-  const turned = (score: number | `#${number}`) =>
-    typeof score === "number" ? -score : (`#${-Number(score.slice(1))}` as const);
-  const blacks = [["e7e5", turned(first)] as const, ["d7d5", turned(second)] as const];
-  const whole = reviewOf(`[FEN "${fen}"]\n\n1... e5`, [{ score: turned(first), lines: blacks }]);
-  expect(whole.moves[0]?.labels).toEqual(labels);
-});
+] as const)(
+  "a review labels the best move by comparison with the second line, which %s",
+  (_, first, second, labels) => {
+    const lines = [["e2e4", first] as const, ["d2d4", second] as const];
+    expect(reviewOf("1. e4", [{ score: first, lines }]).moves[0]?.labels).toEqual(labels);
+    const fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+    const turned = (score: number | `#${number}`) =>
+      typeof score === "number" ? -score : (`#${-Number(score.slice(1))}` as const);
+    const blacks = [["e7e5", turned(first)] as const, ["d7d5", turned(second)] as const];
+    const whole = reviewOf(`[FEN "${fen}"]\n\n1... e5`, [{ score: turned(first), lines: blacks }]);
+    expect(whole.moves[0]?.labels).toEqual(labels);
+  },
+);
 
-test("a review does not label the best move as the only one if it does not begin the first line", () => {
+test("a review does not label the best move as the only good move if the first line has another move", () => {
   const lines = [["e2e4", 200] as const, ["d2d4", -900] as const];
   const labels = (best: string) => reviewOf("1. d4", [{ score: 200, lines, best }]).moves[0]?.labels;
   expect(labels("d2d4")).toEqual(["best"]);
@@ -116,7 +119,7 @@ test("a review labels the only legal move as forced", () => {
   expect(whole.moves[0]?.labels).toEqual(["forced", "best"]);
 });
 
-test("a review leaves a mating move out of both players' figures", () => {
+test("a review does not include a mating move in the averages of both players", () => {
   const whole = reviewOf("1. f3 e5 2. g4 Qh4#", [
     { score: 15, lines: [["e2e4"]] },
     { score: -30, lines: [["e7e5"]] },
@@ -145,7 +148,7 @@ test("a review leaves a mating move out of both players' figures", () => {
   });
 });
 
-test("a review counts forced mates that were lost by stalemate", () => {
+test("a review counts a forced mate as lost if the game ends by stalemate", () => {
   const whole = reviewOf('[FEN "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"]\n\n1. Qg6', [
     { score: "#4", lines: [["a1b2"]] },
   ]);
@@ -156,7 +159,7 @@ test("a review counts forced mates that were lost by stalemate", () => {
   });
 });
 
-test("a review has no best move after the rules had ended the game", () => {
+test("a review has no best move for moves after the end of the game by the rules", () => {
   const whole = reviewOf('[FEN "4k3/8/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. Kd2 Kd7', []);
   expect(whole.moves.map(({ best, labels }) => [best, labels])).toEqual([
     [undefined, []],
@@ -164,7 +167,7 @@ test("a review has no best move after the rules had ended the game", () => {
   ]);
 });
 
-test("a review shows twelve plies of a line, and one ply of a best move that begins no line", () => {
+test("a review shows twelve plies of a line, or only the best move if no line begins with the best move", () => {
   const game = gameOf("1. d4");
   const [start, end] = evaluate(game, [{ score: 0, lines: [["e2e4"], ["d2d4"]] }]);
   if (!start || !end) {
@@ -182,7 +185,7 @@ test("a review shows twelve plies of a line, and one ply of a best move that beg
   expect(beyond?.alternatives).toMatchObject([{ rank: 1, move: { san: "d4" } }]);
 });
 
-test("a review finds the phase of each position with its move, and not of all positions at once", () => {
+test("a review computes the phase of each position only when it reviews the move", () => {
   const game = gameOf("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Ba4 Nf6 5. O-O Be7");
   let reads = 0;
   const positions = game.positions.map((position) => ({
@@ -205,7 +208,7 @@ describe("the review of a game", () => {
   const pgn = "1. e4 e5 2. Ke2 Ke7 3. Kd3 Kd6";
   const evaluations = cps(15, 30, 20, -60, 40, -130, 300);
 
-  test("a review of a game has accuracy, loss and counts by colour", () => {
+  test("a review of a game has the accuracy, the loss and the number of judgments for each color", () => {
     const { players, method } = reviewOf(pgn, evaluations);
     expect(method).toBe("lichess-2026");
     const accuracy = gameAccuracy(
@@ -219,7 +222,7 @@ describe("the review of a game", () => {
     expect(players.black.accuracy).toBeCloseTo(accuracy?.black ?? 0, 4);
   });
 
-  test("a review of a game has figures by phase, as means over its moves", () => {
+  test("a review of a game has the averages of each phase", () => {
     const endgame = "4k3/8/8/8/8/8/4P3/RNB1K3 w Q - 0 1";
     const { players, moves } = reviewOf(`[FEN "${endgame}"]\n\n1. e4 Kd7 2. Ke2 Kc7 3. Kd3 Kb7`, evaluations);
     const accuracies = moves.filter(({ ply }) => ply % 2 === 1).map(({ accuracy }) => accuracy);
@@ -231,17 +234,17 @@ describe("the review of a game", () => {
     });
   });
 
-  test("a review of a game has no accuracy unless both sides moved, and no loss for a side that did not", () => {
+  test("a review of a game has an accuracy only if both sides have moved, and a loss only for a side that has moved", () => {
     const { players } = reviewOf("1. e4", cps(15, 15));
     expect(players.white).toMatchObject({ accuracy: undefined, averageCentipawnLoss: 0 });
     expect(players.black).toMatchObject({ accuracy: undefined, averageCentipawnLoss: undefined });
   });
 
-  test("a review of a game is the same for the same evaluations", () => {
+  test("equal evaluations give an equal review", () => {
     expect(JSON.stringify(reviewOf(pgn, evaluations))).toBe(JSON.stringify(reviewOf(pgn, evaluations)));
   });
 
-  test("a review of a game is refused without all moves and positions", () => {
+  test("a review of a game throws if a move or a position is missing", () => {
     const game = gameOf(pgn);
     const evaluated = evaluate(game, evaluations);
     const { moves } = reviewOf(pgn, evaluations);

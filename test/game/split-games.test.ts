@@ -17,7 +17,7 @@ async function split(text: string, characters: number) {
   return Array.fromAsync(splitGames(chunks()));
 }
 
-test("a file is split into its games, each with its place, whatever the size of its chunks", async () => {
+test("a file is split into games with their line numbers, whatever the size of the chunks", async () => {
   for (const characters of [1, 7, 10_000]) {
     const games = await split(three, characters);
     expect(games.map(({ text }) => text).join("")).toBe(three);
@@ -57,7 +57,7 @@ test.each([
     '[Event "b"]\n\n1. d4 *\n',
   ],
   ["carriage returns end lines", '[Event "a"]\r\r1. e4 *\r', '[Event "b"]\r\r1. d4 *\r'],
-])("a file is split between its games: %s", async (_, ...games) => {
+])("the game splitter finds the border between two games: %s", async (_, ...games) => {
   for (const characters of [1, 7, 10_000]) {
     const found = await split(games.join(""), characters);
     expect(found.map(({ text }) => text)).toEqual(games);
@@ -81,7 +81,7 @@ test.each([
   ["a brace in an escaped line", "% {\n1. e4 e5 *\n", 2],
   ["a comment of many lines before the tags", '{ by\nx }\n[Event "a"]\n\n1. e4 *\n', 1],
   ["a comment among the tags", '[Event "a"]\n{ by x }\n[White "x"]\n1. e4 *\n', 1],
-])("%s is read alike in a file and in a request", async (_, text, plies) => {
+])("%s gives the same game in a file and in a request", async (_, text, plies) => {
   const next = '[Event "b"]\n\n1. d4 *\n';
   for (const characters of [1, 7, 10_000]) {
     const games = await split(text + next, characters);
@@ -103,11 +103,11 @@ test.each([
 test.each([
   ['[Event "a"]\n[Result "0-1"]\n\n[Event "b"]\n\n1. e4 *\n', 28],
   ['[Event "a"]\n\n1. e4 {does not end\n\n[Event "b"]\n\n1. d4 {good} *\n', 19],
-])("a request with a second game is refused as a file would be split: %j", (text, offset) => {
+])("a request is refused for a second game exactly if a file would be split there: %j", (text, offset) => {
   expect(errorOf(() => gameOf(text)).violations).toMatchObject([{ code: "invalid_pgn", place: { offset } }]);
 });
 
-test("a comment that does not end hides no later game of the file", async () => {
+test("an endless comment does not hide the later games of a file", async () => {
   const games = ["1. d4 {x\n\n", '[Event "b"]\n1. e4 *\n', '[Event "c"]\n1. c4 {y} *\n'];
   for (const characters of [1, 7, 10_000]) {
     const found = await split(games.join(""), characters);
@@ -122,7 +122,7 @@ test("a file of blank lines has no games", async () => {
   expect(await split("\n \n", 2)).toEqual([]);
 });
 
-test("splitting a file into games neither loses nor repeats a character", async () => {
+test("the games of a split file contain every character exactly once", async () => {
   const line = fc.constantFrom(
     '[Event "x"]\n',
     "\n",
@@ -151,7 +151,7 @@ test("splitting a file into games neither loses nor repeats a character", async 
   );
 });
 
-test("a megabyte of games is split, and at most 1.2 million characters of an endless game are kept", async () => {
+test("a megabyte of games is split, and at most 1.2 million characters of an endless game stay in memory", async () => {
   const game = '[Event "x"]\n[Result "*"]\n\n1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 *\n\n';
   expect(await split(game.repeat(16_000), 65_536)).toHaveLength(16_000);
   const [long, next] = await split(`1. e4 ${"(".repeat(3_000_000)}\n${game}`, 65_536);

@@ -10,7 +10,7 @@ function summaryOf(pgn: string, evaluations: Parameters<typeof evaluate>[1]): st
 const after = (...scores: readonly number[]) =>
   scores.map((score) => ({ score, lines: [["a2a3"] as const] }));
 
-test("a summary has both accuracies and the move that cost most, numbered by its position", () => {
+test("a summary has both accuracies and the worst move with its move number", () => {
   const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b KQkq - 0 41";
   const black = `[FEN "${fen}"]\n\n41... e5 42. e4 Nf6 43. Nf3`;
   expect(summaryOf(black, after(0, 0, 0, 200, 20))).toMatch(
@@ -21,13 +21,13 @@ test("a summary has both accuracies and the move that cost most, numbered by its
   );
 });
 
-test("a summary of a game without mistakes says so, whatever inaccuracies there were", () => {
+test("a summary of a game with only inaccuracies says that there were no mistakes", () => {
   expect(summaryOf("1. e4 e5", after(15, 15, 90))).toMatch(
     /Black with .*%; there were no mistakes or blunders\.$/,
   );
 });
 
-test("a summary of a game in which one side moved has no accuracies", () => {
+test("a summary has no accuracies if only one side has moved", () => {
   expect(summaryOf("1. g4", after(15, -300))).toBe(
     "The game is too short for accuracies; the game turned at 1. g4 (blunder).",
   );

@@ -28,15 +28,18 @@ const leftOf = async (headers: Readonly<Record<string, string>>) =>
 test.each([
   ["100 positions", good(100), 140],
   ["positions and what is wrong", [...good(3), { fen: "8/8" }, { fen: 1 }, ...good(3)], 234],
-])("RateLimit of a JSON batch of %s says what is left behind it", async (_, requests, left) => {
-  const caller = await newCaller();
-  const { status, headers } = await post(`${app.url}/v1/eval/batch`, { requests }, caller);
-  expect(status).toBe(200);
-  expect(headers.get("ratelimit")).toMatch(new RegExp(`^"minute";r=${left};t=\\d+$`));
-  expect(await leftOf(caller)).toBe(left);
-});
+])(
+  "the RateLimit header of a JSON batch of %s shows the requests that remain after the batch",
+  async (_, requests, left) => {
+    const caller = await newCaller();
+    const { status, headers } = await post(`${app.url}/v1/eval/batch`, { requests }, caller);
+    expect(status).toBe(200);
+    expect(headers.get("ratelimit")).toMatch(new RegExp(`^"minute";r=${left};t=\\d+$`));
+    expect(await leftOf(caller)).toBe(left);
+  },
+);
 
-test("RateLimit of a batch in lines says what is left if all of it counts", async () => {
+test("the RateLimit header of a batch in lines assumes that every item is counted", async () => {
   const caller = await newCaller();
   const headers = { ...caller, Accept: "application/x-ndjson" };
   const body = JSON.stringify({ requests: good(50) });

@@ -32,7 +32,7 @@ const protocols: readonly (readonly [string, Codes])[] = [
 ];
 
 test.each(protocols)(
-  "a batch over %s whose 200 items share one wrong field is explained to the last, and its caller is answered at once",
+  "a batch over %s with the same wrong field in all 200 items gets an error for each item",
   async (_, codes) => {
     const created = await post(`${app.url}/v1/keys`, {}, json);
     const headers = { authorization: `Bearer ${created.body.key}` };

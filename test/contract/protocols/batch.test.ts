@@ -47,7 +47,7 @@ describe.each(streamClients)("$name", ({ open }) => {
   });
   afterAll(() => client[Symbol.asyncDispose]());
 
-  test("a batch gets an answer for each request, and an invalid request fails alone", async () => {
+  test("a batch gets an answer for each request, and an invalid request does not affect the other requests", async () => {
     const answers = client.stream("evaluateBatch", { requests: mixed }, never);
     const items = ((await Array.fromAsync(answers)) as unknown as Item[]).toSorted(
       (a, b) => a.index - b.index,
@@ -64,7 +64,7 @@ describe.each(streamClients)("$name", ({ open }) => {
     expect(items[1]?.problem).toMatchObject({ status: 400, errors: [{ pointer: "/depth" }] });
   });
 
-  test("a batch answers each request by its own limits and moves", async () => {
+  test("each request of a batch can have its own limits and moves", async () => {
     const requests = [
       { fen: startFen, nodes: 2000 },
       { fen: "startpos", depth: 3, search_moves: ["a3"] },
@@ -88,14 +88,14 @@ describe.each(streamClients)("$name", ({ open }) => {
   test.each([
     ["empty", []],
     ["of 201 requests", Array.from({ length: 201 }, () => ({ fen: startFen, depth: 1 }))],
-  ])("a batch is refused that is %s", async (_, requests) => {
+  ])("the server refuses a batch that is %s", async (_, requests) => {
     const answers = client.stream("evaluateBatch", { requests }, never);
     await expect(Array.fromAsync(answers)).rejects.toThrow();
   });
 });
 
 describe("plain JSON", () => {
-  test("a batch in plain JSON is answered in the order of its requests, whatever is ready first", async () => {
+  test("the answers of a batch in plain JSON have the order of its requests", async () => {
     const { status, headers, body } = await ask({
       requests: [
         { fen: startFen, depth: 9 },
@@ -122,7 +122,7 @@ describe("plain JSON", () => {
     });
   });
 
-  test("a batch in plain JSON is sent in lines as they are ready", async () => {
+  test("a batch in plain JSON as lines sends each answer as soon as it is ready", async () => {
     const body = JSON.stringify({ requests: [{ fen: startFen, depth: 12 }, { fen: "bad" }] });
     const headers = { "Content-Type": "application/json", Accept: ready };
     const response = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body });
@@ -136,7 +136,7 @@ describe("plain JSON", () => {
     ["null", { requests: null }],
     ["empty", { requests: [] }],
     ["longer than 200", { requests: Array.from({ length: 201 }, () => ({ fen: startFen })) }],
-  ])("a batch in plain JSON is refused whose requests are %s", async (_, body) => {
+  ])("the server refuses a batch in plain JSON whose requests are %s", async (_, body) => {
     const reply = await ask(body, ready);
     expect([reply.status, reply.body]).toMatchObject([
       400,
@@ -144,7 +144,7 @@ describe("plain JSON", () => {
     ]);
   });
 
-  test("a batch in plain JSON may have 1 MiB, and not a byte more", async () => {
+  test("a batch in plain JSON is refused if it is larger than 1 MiB", async () => {
     const body = JSON.stringify({ requests: [{ fen: startFen, depth: 1 }] });
     const full = body.padEnd(1024 * 1024);
     expect((await ask(full)).status).toBe(200);
@@ -154,7 +154,7 @@ describe("plain JSON", () => {
     expect((await post(`${app.url}/v1/eval`, single, headers)).status).toBe(413);
   });
 
-  test("a batch in plain JSON may have 200 requests as large as the rules allow, and 200,000 keys, values and lists", async () => {
+  test("a batch in plain JSON may have 200 requests of the greatest size, with 200,000 keys, values and lists", async () => {
     const full = { fen: startFen, moves: Array(600).fill("e4"), search_moves: Array(218).fill("e2e4") };
     const { status, body } = await ask({ requests: Array(200).fill(full) });
     expect([status, (body as unknown as readonly Item[]).map(({ problem }) => problem?.code)]).toEqual([
@@ -188,7 +188,7 @@ describe("a batch over RPC may have 256 KiB", () => {
     { kind: grpcWeb, sizeOf: binary },
     { kind: connectBinary, sizeOf: binary },
     { kind: connectJson, sizeOf: asJson },
-  ])("a batch over $kind.name may have 256 KiB, and not a byte more", async ({ kind, sizeOf }) => {
+  ])("a batch over $kind.name is refused if it is larger than 256 KiB", async ({ kind, sizeOf }) => {
     await using protocol = kind.open(app.url);
     const maxBytes = 256 * 1024;
     expect(await protocol.call("evaluateBatch", batchOf(maxBytes, sizeOf))).toMatchObject({
@@ -203,7 +203,7 @@ describe("a batch over RPC may have 256 KiB", () => {
     });
   });
 
-  test("a batch over Connect that is larger only after decompression is refused with the same advice", async () => {
+  test("a batch over Connect is refused if it is too large after decompression", async () => {
     const batch = toJsonString(
       EvaluateBatchRequestSchema,
       create(EvaluateBatchRequestSchema, batchOf(256 * 1024 + 1, asJson) as object),
@@ -221,7 +221,7 @@ describe("a batch over RPC may have 256 KiB", () => {
   });
 });
 
-test("a single request is answered while a long batch of another caller is under way", async () => {
+test("a single request is answered while a long batch of another client runs", async () => {
   const leave = new AbortController();
   // Ten different searches, which end only by their time limit.
   const requests = Array.from({ length: 10 }, (_, index) => ({

@@ -16,7 +16,7 @@ const head = "1. f3 e5 2. g4 {";
 const longest = `${`${head}${'all of this is "said"\n'.repeat(12_000)}`.slice(0, pgnMaxBytes - 10)}} Qh4# 0-1`;
 
 test.each([json, ...rpcProtocols])(
-  "a game of 256 KiB that repeats four moves is refused through $name for its plies",
+  "a game of 256 KiB with too many plies is refused through $name",
   async (kind) => {
     await using protocol = kind.open(app.url);
     expect(await protocol.call("reviewGame", { pgn: shuffle })).toMatchObject({
@@ -26,7 +26,7 @@ test.each([json, ...rpcProtocols])(
 );
 
 test.each([json, ...rpcProtocols])(
-  "256 KiB of empty requests in a batch are refused through $name",
+  "a batch of 256 KiB of empty requests is refused through $name",
   async (kind) => {
     await using protocol = kind.open(app.url);
     expect(await protocol.call("evaluateBatch", { requests: emptyItems })).toMatchObject({
@@ -42,13 +42,16 @@ test.each([json, ...rpcProtocols])("a PGN of exactly 256 KiB is reviewed through
 });
 
 const brackets = "[".repeat(20_000);
-test.each(["]".repeat(20_000), brackets])("unbalanced brackets through MCP are refused", async (body) => {
-  const { headers } = newMessage("ping");
-  const answer = await fetch(`${app.url}/mcp`, { method: "POST", headers, body });
-  expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: -32700 } }]);
-});
+test.each(["]".repeat(20_000), brackets])(
+  "a PGN with unbalanced brackets is refused through MCP",
+  async (body) => {
+    const { headers } = newMessage("ping");
+    const answer = await fetch(`${app.url}/mcp`, { method: "POST", headers, body });
+    expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: -32700 } }]);
+  },
+);
 
-test("a game of 256 KiB that repeats four moves is refused through MCP for its plies", async () => {
+test("a game of 256 KiB with too many plies is refused through MCP", async () => {
   const { body } = await send(
     app.url,
     newMessage("tools/call", { name: "review_game", arguments: { pgn: shuffle } }),

@@ -22,7 +22,7 @@ async function ask(request: object): Promise<Answer> {
 
 const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
 
-test("the same request again is answered from memory, the same in all but its id", async () => {
+test("a repeated request is answered from the cache, and only the id of the answer is new", async () => {
   const { id, search, ...first } = await ask({ fen, depth: 9 });
   const again = await ask({ fen, depth: 9 });
   expect(search.cached).toBe(false);
@@ -34,7 +34,7 @@ test("the same request again is answered from memory, the same in all but its id
   expect(again.id).not.toBe(id);
 });
 
-test("another notation of a position gets the cached answer, with its own warnings", async () => {
+test("the same position in another notation gets the cached answer with warnings about its own notation", async () => {
   const first = await ask({ fen, depth: 8 });
   const other = await ask({
     fen: fen.replace(" - 3 3", " e6 3 3").replace("b KQkq e6", "b KQkq e3"),

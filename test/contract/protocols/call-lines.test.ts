@@ -89,7 +89,7 @@ const refused: readonly Refused[] = [
 
 describe("a refusal before the call", () => {
   test.each(refused)(
-    "a refusal before the call has one line in the log: %s",
+    "a request that is refused before its handler runs has one line in the log: %s",
     async (name, path, init, code, protocol) => {
       const requestId = `refused-${name.replaceAll(/\W/g, "-")}`;
       const headers = { ...init.headers, "X-Request-Id": requestId, "X-Forwarded-For": "203.0.113.7" };
@@ -111,7 +111,7 @@ describe("a refusal before the call", () => {
   );
 
   test.each(["Evaluate", "StreamEvaluate"])(
-    "a refusal before the call has one line in the log: gRPC's %s with a field that is not known",
+    "a refused gRPC call of %s with an unknown field has one line in the log",
     async (call) => {
       const requestId = `grpc-${call}`;
       await callGrpc(app.url, call, enveloped({ fen: startFen, x: 1 }), { "x-request-id": requestId });
@@ -123,7 +123,7 @@ describe("a refusal before the call", () => {
 });
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "a call of %s whose body breaks off in the middle has one line in the log, with the id of its answer",
+  "a call of %s with an incomplete body has one line in the log with its request id",
   async (path) => {
     const requestId = `broken-${path.replaceAll("/", "-")}`;
     const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
@@ -140,7 +140,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "a refusal by the rules of %s has one line in the log",
+  "a call that is invalid by the rules of %s has one line in the log",
   async (path) => {
     const requestId = `rules-${path.replaceAll("/", "-")}`;
     const body = JSON.stringify({ fen: startFen, depth: 99 });
@@ -151,7 +151,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "the log line of an answer of %s says its cost",
+  "the log line of %s has the depth, the queue time and the engine time",
   async (path) => {
     const loggedAfterCall = async (requestId: string) => {
       const body = JSON.stringify({ fen: startFen, depth: 3, engine: "stockfish-19-lite" });
@@ -180,7 +180,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
   },
 );
 
-test("probes and pages have no line in the log", async () => {
+test("requests for probes and pages have no line in the log", async () => {
   const headers = { "X-Request-Id": "probe" };
   for (const path of ["/healthz", "/readyz", "/problems", "/"]) {
     await (await fetch(app.url + path, { headers })).arrayBuffer();

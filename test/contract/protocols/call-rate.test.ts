@@ -40,32 +40,35 @@ test.each([
   ["POST", "/mcp", message("tools/list"), 200, mcp],
   ["POST", "/mcp", message("ping"), 200, mcp],
   ["GET", "/mcp", undefined, 405, mcp],
-])("%s %s %s is %i within the rate, and 429 beyond it", async (method, path, body, status, more) => {
-  const headers = {
-    "X-Forwarded-For": `203.0.113.${++callers}`,
-    ...(body !== undefined && { "Content-Type": "application/json" }),
-    ...more,
-  };
-  const send = () => fetch(app.url + path, { method, headers, ...(body !== undefined && { body }) });
-  for (let call = 0; call < quota; call++) {
-    const answer = await send();
-    expect([answer.status, answer.headers.get("ratelimit")], await answer.text()).toEqual([status, null]);
-  }
-  const refused = await send();
-  const text = await refused.text();
-  expect(refused.status, text).toBe(429);
-  expect(text).toMatch(/rate_limited|resource_exhausted/);
-  expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
-  expect(refused.headers.get("ratelimit")).toMatch(/^"calls";r=0;t=\d+$/);
-  // The quota does not apply to another address, and not to analyses, probes and pages.
-  expect(await statusOf("/price", { headers: { "X-Forwarded-For": `198.51.100.${callers}` } })).toBe(200);
-  const free = { headers: { "X-Forwarded-For": headers["X-Forwarded-For"] } };
-  for (const page of ["/healthz", "/readyz", "/", "/openapi.json", "/docs", "/llms.txt"]) {
-    expect(await statusOf(page, free), page).toBe(200);
-  }
-});
+])(
+  "%s %s %s returns %i within the rate limit and 429 above the rate limit",
+  async (method, path, body, status, more) => {
+    const headers = {
+      "X-Forwarded-For": `203.0.113.${++callers}`,
+      ...(body !== undefined && { "Content-Type": "application/json" }),
+      ...more,
+    };
+    const send = () => fetch(app.url + path, { method, headers, ...(body !== undefined && { body }) });
+    for (let call = 0; call < quota; call++) {
+      const answer = await send();
+      expect([answer.status, answer.headers.get("ratelimit")], await answer.text()).toEqual([status, null]);
+    }
+    const refused = await send();
+    const text = await refused.text();
+    expect(refused.status, text).toBe(429);
+    expect(text).toMatch(/rate_limited|resource_exhausted/);
+    expect(Number(refused.headers.get("retry-after"))).toBeGreaterThan(50);
+    expect(refused.headers.get("ratelimit")).toMatch(/^"calls";r=0;t=\d+$/);
+    // The quota does not apply to another address, and not to analyses, probes and pages.
+    expect(await statusOf("/price", { headers: { "X-Forwarded-For": `198.51.100.${callers}` } })).toBe(200);
+    const free = { headers: { "X-Forwarded-For": headers["X-Forwarded-For"] } };
+    for (const page of ["/healthz", "/readyz", "/", "/openapi.json", "/docs", "/llms.txt"]) {
+      expect(await statusOf(page, free), page).toBe(200);
+    }
+  },
+);
 
-test("a call of gRPC beyond the rate is RESOURCE_EXHAUSTED", async () => {
+test("a gRPC call above the rate limit fails with RESOURCE_EXHAUSTED", async () => {
   const sent = { "content-type": "application/grpc", "x-forwarded-for": "203.0.113.200" };
   const statuses: unknown[] = [];
   for (let call = 0; call <= quota; call++) {
@@ -75,7 +78,7 @@ test("a call of gRPC beyond the rate is RESOURCE_EXHAUSTED", async () => {
   expect(statuses).toEqual(["0", "0", "0", "8"]);
 });
 
-test("an MCP tool counts by its own windows, whatever was listed before", async () => {
+test("an MCP tool can be called more often than the rate limit of other calls allows", async () => {
   const headers = { "X-Forwarded-For": "203.0.113.201", "Content-Type": "application/json", ...mcp };
   const body = message("tools/call", { name: "play_moves", arguments: { moves: ["e4"] } });
   for (let call = 0; call < 2 * quota; call++) {

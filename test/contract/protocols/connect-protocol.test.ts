@@ -14,7 +14,7 @@ const evaluate = (body: Plain | string, headers: Readonly<Record<string, string>
   });
 
 describe("Connect with JSON", () => {
-  test("Connect with JSON answers in canonical ProtoJSON: camel case, enum names, 64 bits as text, nothing that is unset", async () => {
+  test("Connect with JSON answers in canonical ProtoJSON", async () => {
     const { status, body } = await evaluate({ fen: startFen, depth: 4, path: "PATH_WASM" });
     expect(status).toBe(200);
     expect(body).toMatchObject({
@@ -30,14 +30,14 @@ describe("Connect with JSON", () => {
     expect(body).toMatchObject({ search: { limits: { movetimeMs: 5000 } } });
   });
 
-  test("Connect with JSON reads PATH_UNSPECIFIED as auto", async () => {
+  test("Connect with JSON treats PATH_UNSPECIFIED like auto", async () => {
     const { status, body } = await evaluate({ fen: startFen, depth: 2, path: "PATH_UNSPECIFIED" });
     expect(status).toBe(200);
     expect(body).toMatchObject({ engine: { path: "PATH_WASM" } });
   });
 });
 
-test("a message of more than 4 KiB is refused before it is decoded if the call is no analysis", async () => {
+test("a message of more than 4 KiB is refused before decoding if the call is not an analysis", async () => {
   const { status, body } = await post(
     `${app.url}/chess.analysis.v1.KeyService/CreateKey`,
     `[${"{},".repeat(20_000)}{}]`,
@@ -48,7 +48,7 @@ test("a message of more than 4 KiB is refused before it is decoded if the call i
 });
 
 test.each(["!!", "e", "e30{"])(
-  "the message %j of a GET, which is not base64, is refused as an invalid argument",
+  "a GET request with the invalid base64 message %j is an invalid argument",
   async (message) => {
     const query = `encoding=proto&base64=1&message=${message}`;
     const path = `${app.url}/chess.analysis.v1.AnalysisService/Evaluate?${query}`;

@@ -116,18 +116,15 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     },
   );
 
-  test.each(named(listed))(`the service finds a legal best move on the path ${path}: %s`, (_, line) => {
+  test.each(named(listed))(`the path ${path} returns a legal best move: %s`, (_, line) => {
     expect(line.expect.legal).toContain(replyTo(line).body.best_move?.uci);
   });
 
-  test.each(named(standard))(
-    `the service writes moves as chess.js does on the path ${path}: %s`,
-    (_, line) => {
-      checkNotation(replyTo(line).body);
-    },
-  );
+  test.each(named(standard))(`the path ${path} writes moves like chess.js: %s`, (_, line) => {
+    checkNotation(replyTo(line).body);
+  });
 
-  test(`the service finds at least ${solvedPercentMin} % of the tactics and mates on the path ${path}`, () => {
+  test(`the path ${path} solves at least ${solvedPercentMin} % of the tactics and mates`, () => {
     const missed = puzzles.filter((line) => !isHit(line, replyTo(line).body)).map(({ id }) => id);
     const hits = puzzles.length - missed.length;
     const missing = missed.length > 0 ? `; not ${missed.join(", ")}` : "";
@@ -136,7 +133,7 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     expect((100 * hits) / puzzles.length).toBeGreaterThanOrEqual(solvedPercentMin);
   });
 
-  test(`the service answers on the path ${path} after the whole corpus`, async () => {
+  test(`the path ${path} still answers after all positions of the corpus`, async () => {
     const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     const { status, body } = await post(`${app.url}/v1/eval`, { fen: start, depth: 8, path });
     expect(status).toBe(200);

@@ -38,7 +38,7 @@ describe.each(protocols)("the errors of $name", ({ open }) => {
   afterAll(() => protocol[Symbol.asyncDispose]());
 
   test.each(invalid)(
-    "a caller over RPC gets the violations that have room, and the number of the others, with %s",
+    "an RPC error lists as many violations as fit, and the number of further violations, for %s",
     async (_, request) => {
       const outcome = await protocol.call("evaluate", request);
       expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });
@@ -53,7 +53,7 @@ describe.each(protocols)("the errors of $name", ({ open }) => {
 });
 
 describe.each(["Evaluate", "StreamEvaluate"])(
-  "the trailers of %s are no more than every client takes",
+  "the trailers of %s are small enough for every client",
   (call) => {
     test.each(invalid)(
       `the trailers of ${call} are small enough for every client, with %s`,

@@ -25,7 +25,7 @@ const plainCases = cases.filter((one) => one.kind === "answer" || !one.rpcOnly);
 describe("with a real engine", () => {
   const ask = useProtocol(json, useApp());
 
-  test.each(plainCases)("plain JSON answers as recorded, $kind: $name", async (one) => {
+  test.each(plainCases)("plain JSON returns the expected result, $kind: $name", async (one) => {
     check(one, await ask(one), 0);
   });
 });
@@ -38,7 +38,7 @@ describe("with engines in this process", () => {
   describe.each(rpcProtocols)("$name", (kind) => {
     const ask = useProtocol(kind, app);
 
-    test.each(cases)(`${kind.name} says what plain JSON says, $kind: $name`, async (one) => {
+    test.each(cases)(`${kind.name} returns the same result as plain JSON, $kind: $name`, async (one) => {
       const outcome = await ask(one);
       expect(outcome).toMatchObject({ kind: one.kind, requestId: expect.stringMatching(idPattern) });
       if (one.kind === "refusal") {

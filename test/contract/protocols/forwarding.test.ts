@@ -8,7 +8,7 @@ import { heads } from "./heads.ts";
 const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("hour", heads.length, 3600)] } });
 const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }, { engines: createEnginesInProcess() });
 
-test("forwarding headers of an untrusted caller change nothing over any protocol, and are logged once", async () => {
+test("forwarding headers of an untrusted client are ignored over every protocol and logged once", async () => {
   let count = 0;
   const spoofed = () => ({
     "x-forwarded-for": `198.51.100.${++count}`,

@@ -39,7 +39,7 @@ test.each([
   ["variations of one move", { pgn: `1. e4 ${upTo("(1. d4) ", pgnMaxBytes - 10)}` }, 400],
   ["as many variations as there may be", { pgn: `1. e4 ${"(1. d4 {a}) ".repeat(4999)}`, depth: 1 }, 200],
   ["empty moves", `{"moves":[${upTo('"",', 524_000)}""]}`, 413],
-])("a review of %s holds up other requests for less than 50 ms", async (_, body, status) => {
+])("a review of %s delays other requests for less than 50 ms", async (_, body, status) => {
   const ask = async () => {
     expect((await post(`${app.url}/v1/review`, body as never)).status).toBe(status);
   };

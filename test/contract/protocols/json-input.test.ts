@@ -25,7 +25,7 @@ async function violationsOf(body: Plain | string | Uint8Array<ArrayBuffer>): Pro
 }
 
 test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1/review"])(
-  "GET %s shows a request to post, which is answered",
+  "GET %s shows an example request, which the server answers",
   async (path) => {
     const { status, body } = await get(app.url + path);
     expect(status).toBe(405);
@@ -39,7 +39,7 @@ test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream", "/v1/eval/batch", "/v1
   },
 );
 
-test("a problem has every field of the contract", async () => {
+test("a problem document has every documented field", async () => {
   const { status, headers, body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 0 });
   expect(status).toBe(400);
   expect(headers.get("content-type")).toBe("application/problem+json");
@@ -73,7 +73,7 @@ test("a problem has every field of the contract", async () => {
   });
 });
 
-test("a violation of a FEN has its offset and token, in every call that takes a FEN", async () => {
+test("a violation in a FEN has its offset and token in every call with a FEN", async () => {
   const request = { fen: ` ${startFen.replace("w", "white")}` };
   const problem = {
     errors: [{ pointer: "/fen", ply: null, token: "white", offset: 45, line: null, column: null }],
@@ -84,7 +84,7 @@ test("a violation of a FEN has its offset and token, in every call that takes a 
   expect(batch.body).toMatchObject([{}, { problem }]);
 });
 
-test("a body of more than 4 KiB is 413 if the call is no analysis", async () => {
+test("a body of more than 4 KiB gets the status 413 if the call is not an analysis", async () => {
   const { status, body } = await post(`${app.url}/v1/keys`, { name: "x".repeat(4 * 1024) });
   expect(status).toBe(413);
   expect(body).toMatchObject({ code: "body_too_large" });
@@ -100,7 +100,7 @@ describe("an accepted form", () => {
     expect(body).toMatchObject({ search: { limits: { depth } } });
   });
 
-  test("plain JSON accepts null for every optional field, which then has its default", async () => {
+  test("plain JSON treats null as the default value of every optional field", async () => {
     const absent = [
       "moves",
       "depth",
@@ -164,7 +164,7 @@ describe("a refusal with its pointer", () => {
 });
 
 describe("violations", () => {
-  test("violations of one stage are reported at once, and the first one gives the code", async () => {
+  test("an error lists all violations of one stage of validation and has the code of the first violation", async () => {
     const violations = await violationsOf({ deph: 3, depth: "x", multipv: 11, moves: ["e4", 1] });
     expect(violations.map(({ pointer, code }) => [pointer, code])).toEqual([
       ["/deph", "unknown_field"],
@@ -192,7 +192,7 @@ describe("violations", () => {
     expect(await violationsOf({ fen, options: unknown })).toHaveLength(20);
   });
 
-  test("violations repeat at most 64 characters of the caller", async () => {
+  test("a violation quotes at most 64 characters of the request", async () => {
     const long = "y".repeat(1000);
     const requests = [
       { fen, [long]: 1 },

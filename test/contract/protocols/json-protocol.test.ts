@@ -57,7 +57,7 @@ const evaluation = {
 
 describe("an answer", () => {
   test.each(["eval", "bestmove"])(
-    "an answer of /v1/%s has every field, in the contract's order",
+    "an answer of /v1/%s has every field in the documented order",
     async (call) => {
       const { status, headers, body } = await post(`${app.url}/v1/${call}`, { fen: startFen, depth: 8 });
       expect(status).toBe(200);
@@ -68,7 +68,7 @@ describe("an answer", () => {
     },
   );
 
-  test("an answer has SAN of equal length beside every line, and wdl that sums to 1000", async () => {
+  test("an answer has a SAN move for every UCI move, and the wdl values have the sum 1000", async () => {
     const { body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 8, multipv: 4 });
     const lines = body.lines as (typeof evaluation.lines)[0][];
     expect(lines.map(({ rank }) => rank)).toEqual([1, 2, 3, 4]);
@@ -79,7 +79,7 @@ describe("an answer", () => {
     }
   });
 
-  test("an answer about a finished game has every field, too", async () => {
+  test("an answer about a finished game has every documented field", async () => {
     const stalemate = "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1";
     const { status, body } = await post(`${app.url}/v1/eval`, { fen: stalemate });
     expect(status).toBe(200);
@@ -122,13 +122,13 @@ describe("GET", () => {
     ["/engines", "/v1/engines"],
     ["/price", "/v1/price"],
     ["/price?depth=12&multipv=2", "/v1/price?depth=12&multipv=2"],
-  ])("GET %s answers as GET %s does", async (short, long) => {
+  ])("GET %s returns the same answer as GET %s", async (short, long) => {
     const [one, other] = [await get(app.url + short), await get(app.url + long)];
     expect(one.status).toBe(200);
     expect(one.body).toEqual(other.body);
   });
 
-  test("/price has every field", async () => {
+  test("an answer of /price has every documented field", async () => {
     const { body } = await get(`${app.url}/price`);
     expect(body).toStrictEqual({
       operation: "eval",
@@ -157,7 +157,7 @@ describe("GET", () => {
     });
   });
 
-  test("/price?depth= estimates: deeper takes longer, and no longer than movetime_ms", async () => {
+  test("/price?depth= estimates a longer time for a greater depth, up to movetime_ms", async () => {
     const typical = async (query: string) => {
       const { body } = await get(`${app.url}/price?${query}`);
       const { typical_ms, allowed } = body.estimate as { typical_ms: number; allowed: object };

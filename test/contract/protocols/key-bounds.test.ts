@@ -22,7 +22,7 @@ const app = useApp(
 const newKey = (address: string, body = {}) =>
   post(`${app.url}/v1/keys`, body, { "Content-Type": "application/json", "X-Forwarded-For": address });
 
-test("a key that was not used for the set time is refused, with what to do", async () => {
+test("a key that was unused for too long is refused with advice", async () => {
   const { body } = await newKey("198.51.100.1");
   const headers = { Authorization: `Bearer ${body.key}` };
   const database = new DatabaseSync(join(folder, "kibitz.db"));
@@ -40,7 +40,7 @@ test("a key that was not used for the set time is refused, with what to do", asy
   ]);
 });
 
-test("a /48 gets ten times the keys of an address, and is refused more", async () => {
+test("a /48 network may have at most ten times the keys of one address", async () => {
   for (let index = 0; index < 10; index++) {
     expect((await newKey(`2001:db8:7:${index}::1`)).status).toBe(200);
   }
@@ -55,7 +55,7 @@ test("a /48 gets ten times the keys of an address, and is refused more", async (
   expect(Number(headers.get("retry-after"))).toBeGreaterThan(86_000);
 });
 
-test("a caller is sent to the operator if the number of keys is used up", async () => {
+test("an error tells the client to contact the operator if no more keys are available", async () => {
   const wish = { idempotency_key: "a wish of its own".replaceAll(" ", "-") };
   const last = await newKey("198.51.100.3", wish);
   // An expired key no longer counts.

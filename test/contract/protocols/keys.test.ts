@@ -49,7 +49,7 @@ describe.each([json, ...rpcProtocols])("through $name", (kind) => {
   const call = async (name: Call, request: Plain, headers: Readonly<Record<string, string>>) =>
     protocol.call(name, request, headers);
 
-  test("a key is issued, describes itself, works, and is revoked", async () => {
+  test("a new key can be described, used and revoked", async () => {
     const caller = newCaller();
     const made = (await call("createKey", { name: "my bot" }, caller)) as Answered;
     expect(made).toMatchObject({
@@ -93,7 +93,7 @@ describe.each([json, ...rpcProtocols])("through $name", (kind) => {
     }
   });
 
-  test("an address gets its daily quota of keys, and another address its own", async () => {
+  test("each address has its own daily quota of keys", async () => {
     const caller = newCaller();
     const codes: unknown[] = [];
     for (let count = 0; count < 3; count++) {
@@ -108,7 +108,7 @@ describe.each([json, ...rpcProtocols])("through $name", (kind) => {
     expect(await call("createKey", {}, newCaller())).toMatchObject({ kind: "answer" });
   });
 
-  test("a repeated request with an idempotency key returns the same key with a new secret, and counts once", async () => {
+  test("a repeated request with an idempotency key returns the same key with a new secret, and is counted once", async () => {
     const caller = newCaller();
     const wish = { name: "my bot", idempotency_key: randomUUID() };
     const made = ((await call("createKey", wish, caller)) as Answered).answer;
@@ -180,7 +180,7 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
     ["that is mistyped", () => ({ authorization: `Bearer ${createApiKey().slice(0, -1)}#` })],
     ["that is not known", () => ({ authorization: `Bearer ${createApiKey()}` })],
     ["in the header X-API-Key", () => ({ "x-api-key": createApiKey() })],
-  ])("a credential %s is refused, and the answer says how to authenticate", async (_, credential) => {
+  ])("a credential %s is refused, and the error explains how to authenticate", async (_, credential) => {
     const { status, headers, trailers } = await ask(
       app.url,
       { fen: startFen, depth: 1 },
@@ -191,7 +191,7 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
     expect(how).toBe(errorsHaveHeaders ? 'Bearer error="invalid_token"' : null);
   });
 
-  test("a valid credential is counted by itself, whatever the address", async () => {
+  test("requests with one key share a rate limit, whatever address sends them", async () => {
     const { key } = await newKey();
     const states: unknown[] = [];
     for (let count = 0; count < 2; count++) {
@@ -212,7 +212,7 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
   });
 });
 
-test("all keys of an address share the limits of one, wherever they are used", async () => {
+test("all keys that were issued to one address share the limits of one key", async () => {
   const caller = newCaller();
   const headers = { "Content-Type": "application/json", ...caller };
   const keys = [await post(keysUrl(), {}, headers), await post(keysUrl(), {}, headers)].map(
@@ -232,7 +232,7 @@ test("all keys of an address share the limits of one, wherever they are used", a
   expect(remainingOf(body, "minute")).toBe(236);
 });
 
-test("searches at a time are bounded for all keys of an address together", async () => {
+test("the keys of one address share one limit of concurrent searches", async () => {
   const caller = newCaller();
   const headers = { "Content-Type": "application/json", ...caller };
   const [one, other] = [await post(keysUrl(), {}, headers), await post(keysUrl(), {}, headers)].map(
@@ -257,7 +257,7 @@ test("searches at a time are bounded for all keys of an address together", async
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
 });
 
-test("no proxy keeps an answer with a key in it, or about one", async () => {
+test("a proxy may not cache an answer that contains or describes a key", async () => {
   const { status, headers, body } = await post(
     keysUrl(),
     {},
@@ -268,7 +268,7 @@ test("no proxy keeps an answer with a key in it, or about one", async () => {
   expect([self.status, self.headers.get("cache-control")]).toEqual([200, "no-store"]);
 });
 
-test("GET /v1/keys/self says what is left of requests and engine time", async () => {
+test("GET /v1/keys/self shows the remaining requests and engine time", async () => {
   const { key, id } = await newKey();
   const headers = { "Content-Type": "application/json", ...bearer(key) };
   const { body } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 16, multipv: 2 }, headers);
@@ -304,7 +304,7 @@ test("GET /v1/keys/self says what is left of requests and engine time", async ()
 });
 
 test.each(["/v1/eval", "/v1/eval/stream"])(
-  "a caller that leaves %s in the middle of a search pays for the engine time until then",
+  "a client that disconnects from %s during a search pays for the used engine time",
   async (path) => {
     const { key } = await newKey();
     // Engine time is also counted by address, so this caller has an unused address.
@@ -338,7 +338,7 @@ describe("the command line, beside a server that runs", () => {
     });
   const statusOf = async (key: string) => (await get(`${keysUrl()}/self`, { headers: bearer(key) })).status;
 
-  test("`kibitz keys` issues a key that works at once, and revokes it within 5 seconds", async () => {
+  test("a key from `kibitz keys` works at once, and stops working within 5 seconds after it was revoked", async () => {
     const { code, stdout } = await kibitz("create", "--name", "by hand", "--json");
     const { key, id } = JSON.parse(stdout);
     expect([code, await statusOf(key)]).toEqual([0, 200]);
@@ -349,7 +349,7 @@ describe("the command line, beside a server that runs", () => {
     expect(await statusOf(key)).toBe(401);
   });
 
-  test("`kibitz keys list` shows when a key was last used", async () => {
+  test("`kibitz keys list` shows the time of the last use of a key", async () => {
     const { key, id } = await newKey({ name: "used" });
     await statusOf(String(key));
     const lastUsed = async () => {
@@ -361,7 +361,7 @@ describe("the command line, beside a server that runs", () => {
   });
 });
 
-test("no key and no pepper stands in the log, or in the answer to a wrong key", async () => {
+test("the log and the error for a wrong key contain no key and no pepper", async () => {
   const canary = createApiKey();
   const { key } = await newKey({ name: "canary" });
   const answers: string[] = [];

@@ -70,7 +70,7 @@ const connect = [rpc, "application/connect+json", 256 * 1024] as const;
 
 describe("bodies that are not sent to their end", () => {
   test.each([json, connect])(
-    "unfinished bodies to %s take no more memory than their budget: the next ones are refused",
+    "unfinished bodies sent to %s are refused when their memory limit is reached",
     async (...call) => {
       const [answer = ""] = await sendUnfinished(...call);
       if (call[0] === json[0]) {
@@ -91,7 +91,7 @@ describe("bodies that are not sent to their end", () => {
     },
   );
 
-  test("a batch over gRPC is refused as unavailable while unfinished bodies take all memory for bodies", async () => {
+  test("a batch over gRPC is refused as unavailable while unfinished bodies use all memory for bodies", async () => {
     await sendUnfinished(...json);
     const sent = { "content-type": "application/grpc+proto" };
     const { trailers } = await callGrpc(app.url, "EvaluateBatch", envelope(Buffer.alloc(250_000)), sent);
@@ -99,7 +99,7 @@ describe("bodies that are not sent to their end", () => {
   });
 });
 
-test("bodies that were sent to their end make room for the next ones", async () => {
+test("the memory of a complete body is free for the next bodies", async () => {
   // The server frees the memory of the previous test a moment later.
   await expect.poll(statusOfLarge, patience).toBe(200);
   for (let sent = 0; sent < 1.5 * budgetBytes; sent += large.length) {

@@ -9,7 +9,7 @@ import { useApp } from "../../support/running-app.ts";
 const app = useApp({}, { engines: createEnginesInProcess() });
 
 test.each(["gRPC", "Connect", "Connect JSON"])(
-  "half a megabyte of empty moves over %s is refused before it is decoded",
+  "a message with half a megabyte of empty moves over %s is refused before decoding",
   async (protocol) => {
     const sessionManager = new Http2SessionManager(app.url);
     onTestFinished(() => sessionManager.abort());

@@ -29,7 +29,7 @@ test.each([
   ["gRPC", rpc, { "content-type": "application/grpc+json" }],
   ["MCP", "/mcp", { ...json, accept: "application/json, text/event-stream" }],
 ])(
-  "a caller over %s whose error quota is used up, and who leaves before the answer, has a line in the log",
+  "a client over %s that disconnects before a delayed error has a line in the log",
   async (name, path, headers) => {
     const caller = { "x-forwarded-for": `203.0.113.${name.length}` };
     const refused = await post(`${app.url}/v1/eval`, { fen: "no position" }, { ...json, ...caller });

@@ -44,7 +44,7 @@ async function expectFreeEngine(): Promise<void> {
 }
 
 describe("a caller that leaves frees the engine, and nothing is logged as an error", () => {
-  test("the engine is free after a caller of plain JSON has left", async () => {
+  test("the engine is free after a client of plain JSON has disconnected", async () => {
     const left = fetch(`${app.url}/v1/eval`, {
       method: "POST",
       headers: { "Content-Type": "application/json" },
@@ -58,7 +58,7 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
   test.each([
     ["an agent of 2026", newMessage],
     ["an agent of 2025", oldMessage],
-  ])("the engine is free after %s has left", async (_, message) => {
+  ])("the engine is free after %s has disconnected", async (_, message) => {
     const { headers, body } = message("tools/call", {
       name: "analyze_position",
       arguments: { depth: long.depth },
@@ -81,7 +81,7 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
     ],
     ["gRPC", (baseUrl, sessionManager) => createGrpcTransport({ baseUrl, sessionManager })],
     ["gRPC-Web", (baseUrl) => createGrpcWebTransport({ baseUrl, httpVersion: "1.1" })],
-  ])("the engine is free after a caller over %s has left", async (_, open) => {
+  ])("the engine is free after a client over %s has disconnected", async (_, open) => {
     const sessions = new Http2SessionManager(app.url);
     onTestFinished(() => sessions.abort());
     const client = createClient(AnalysisService, open(app.url, sessions));
@@ -114,7 +114,7 @@ describe("a caller that leaves while it still sends is no failure of ours", () =
     ["application/grpc+proto", "grpc"],
     ["application/grpc-web+proto", "grpc-web"],
   ])(
-    "a caller that leaves while it sends %s over HTTP/2 has one line in the log, with the code canceled",
+    "a client that disconnects while it sends %s over HTTP/2 has one line in the log with the code canceled",
     async (type, protocol) => {
       const client = connect(app.url);
       client.on("error", () => {});
@@ -133,7 +133,7 @@ describe("a caller that leaves while it still sends is no failure of ours", () =
     ["application/json", "connect"],
     ["application/grpc-web+proto", "grpc-web"],
   ])(
-    "a caller that leaves while it sends %s over HTTP/1.1 has one line in the log, with the code canceled",
+    "a client that disconnects while it sends %s over HTTP/1.1 has one line in the log with the code canceled",
     async (type, protocol) => {
       const { headers: mark, expectLine } = marked();
       const call = type === "application/json" ? "Evaluate" : "StreamEvaluate";
@@ -151,7 +151,7 @@ describe("a caller that leaves while it still sends is no failure of ours", () =
 });
 
 describe("a deadline ends the search and frees the engine", () => {
-  test("Connect-Timeout-Ms ends the search with a complete error, and frees the engine", async () => {
+  test("Connect-Timeout-Ms ends the search with a complete error and frees the engine", async () => {
     const answer = await fetch(`${app.url}/chess.analysis.v1.AnalysisService/Evaluate`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "Connect-Timeout-Ms": String(deadlineMs) },
@@ -183,14 +183,14 @@ describe("grpc-js over plaintext", () => {
   });
   afterAll(() => client.close());
 
-  test("a deadline of grpc-js ends a search as DEADLINE_EXCEEDED, and frees the engine", async () => {
+  test("a deadline of grpc-js ends a search with DEADLINE_EXCEEDED and frees the engine", async () => {
     const failure = Promise.withResolvers<{ code: number }>();
     client.evaluate(long, { deadline: Date.now() + deadlineMs }, failure.resolve);
     expect((await failure.promise).code).toBe(status.DEADLINE_EXCEEDED);
     await expectFreeEngine();
   });
 
-  test("a call of grpc-js that is cancelled ends as CANCELLED, and frees the engine", async () => {
+  test("cancelling a call of grpc-js ends the call with CANCELLED and frees the engine", async () => {
     const failure = Promise.withResolvers<{ code: number }>();
     const call = client.evaluate(long, failure.resolve);
     await expectWork();

@@ -42,7 +42,7 @@ async function expectInTime(measure: () => Promise<number>): Promise<void> {
   expect(worstMs).toBeLessThan(500);
 }
 
-test("the engine is free within 500 ms after a caller of plain JSON has left", async () => {
+test("the engine is free within 500 ms after a client of plain JSON has disconnected", async () => {
   await expectInTime(async () => {
     const leaving = new AbortController();
     const { signal } = leaving;
@@ -57,7 +57,7 @@ test("the engine is free within 500 ms after a caller of plain JSON has left", a
   });
 });
 
-test("the engine is free within 500 ms after a caller of gRPC has cancelled its call", async () => {
+test("the engine is free within 500 ms after a gRPC client has cancelled its call", async () => {
   const sessionManager = new Http2SessionManager(app.url);
   onTestFinished(() => sessionManager.abort());
   const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: app.url, sessionManager }));

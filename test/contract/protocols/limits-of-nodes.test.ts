@@ -44,7 +44,7 @@ describeWith("redis")("three nodes with one Redis", () => {
   const next = () => nodes[asked++ % nodes.length]?.url ?? "";
 
   test.each(heads)(
-    "three nodes with one Redis admit as many requests through $name as one node would, and say what is left",
+    "three nodes with one Redis accept as many requests through $name as one node, and show the remaining requests",
     async (kind) => {
       const caller = newAddress();
       const startedAt = performance.now();
@@ -76,7 +76,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     expect((await post(`${next()}/v1/review`, review, caller)).status).toBe(429);
   });
 
-  test("three nodes with one Redis run as many searches of a caller as one node would, and free the places of a caller that leaves", async () => {
+  test("three nodes with one Redis share the limit of concurrent searches, also after a client has disconnected", async () => {
     const caller = newCaller();
     const leaving = new AbortController();
     // Different positions, because equal requests would share one search.
@@ -97,7 +97,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     await expect.poll(async () => (await post(`${last}/v1/eval`, quick, caller)).status).toBe(200);
   });
 
-  test("three nodes with one Redis count refusals together, and each reads at most one request too many", async () => {
+  test("three nodes with one Redis share an error quota, and each node accepts at most one request too many", async () => {
     const caller = newCaller();
     const statuses: number[] = [];
     for (let count = 0; count < 15; count++) {
@@ -107,7 +107,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     expect(new Set(statuses.slice(-8))).toEqual(new Set([429]));
   });
 
-  test("three nodes with one Redis know each other's keys, and refuse a key that one has revoked", async () => {
+  test("three nodes with one Redis accept the same keys, and refuse a key that another node has revoked", async () => {
     const caller = newCaller();
     const [one, two, three] = nodes.map(({ url }) => url);
     const issued = await post(`${one}/v1/keys`, { name: "bot" }, { ...caller, "Idempotency-Key": "wish" });
@@ -124,7 +124,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     }
   });
 
-  test("three nodes with one Redis issue an address as many keys as one node would", async () => {
+  test("three nodes with one Redis share the key quota of an address", async () => {
     const caller = newCaller();
     const kinds = await Promise.all(Array.from({ length: 9 }, () => post(`${next()}/v1/keys`, {}, caller)));
     expect(kinds.filter(({ status }) => status === 200)).toHaveLength(5);

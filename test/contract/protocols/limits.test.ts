@@ -56,7 +56,7 @@ const fields = ({ headers }: { readonly headers: Headers }) => [
 describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
   const policy = `"burst";q=3;w=${burstS}, "hour";q=100;w=3600`;
 
-  test(`every answer through ${kind.name} reports the windows in headers`, async () => {
+  test(`every answer through ${kind.name} has the rate limit windows in its headers`, async () => {
     const caller = newCaller();
     const answer = await askHeads(app.url, quick, caller);
     expect(answer.status).toBe(kind.ok);
@@ -67,7 +67,7 @@ describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
     expect(answer.trailers.get("ratelimit")).toBeNull();
   });
 
-  test(`a refusal that costs nothing reports the windows through ${kind.name}, too`, async () => {
+  test(`an error that costs nothing has the rate limit windows in its headers through ${kind.name}`, async () => {
     const caller = newCaller();
     const full = [policy, `"burst";r=3;t=${burstS}, "hour";r=100;t=3600`];
     expect(fields(await askHeads(app.url, { fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, caller))).toEqual(full);
@@ -78,7 +78,7 @@ describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
 });
 
 test.each(heads)(
-  "through $name the fourth request of a window is refused, and the next one is admitted after Retry-After",
+  "the fourth request of a window through $name is refused, and is accepted after Retry-After",
   async ({ ask: askHeads, ...kind }) => {
     const caller = newCaller();
     for (let count = 0; count < 3; count++) {
@@ -100,7 +100,7 @@ test.each(heads)(
 );
 
 test.each(heads)(
-  "a refusal by a limit through $name is logged and counted by the limit's name",
+  "a request through $name above a limit is logged and counted with the name of the limit",
   async ({ ask: askHeads }) => {
     const [caller, before] = [newCaller(), await limitedBy("keyless/burst")];
     for (let count = 0; count < 4; count++) {
@@ -118,7 +118,7 @@ test.each(heads)(
 );
 
 describe("a request over the plan", () => {
-  test("a request over the plan is 402 with the violation, the plan that allows it and a request that works at once", async () => {
+  test("a request that exceeds the plan gets 402 with a sufficient plan and a request that works at once", async () => {
     const caller = newCaller();
     const request = { fen: startFen, depth: 30, multipv: 6, movetime_ms: 2000, options: { skill_level: 3 } };
     const { status, body } = await ask(request, caller);
@@ -147,7 +147,7 @@ describe("a request over the plan", () => {
     expect((await ask(body.suggested_request as Plain, caller)).status).toBe(200);
   });
 
-  test("a request that no plan allows is to be reduced", async () => {
+  test("the error for a request that no plan allows advises a smaller request", async () => {
     const { body } = await ask({ fen: startFen, movetime_ms: 3000 }, newCaller());
     expect(body).toMatchObject({
       code: "upgrade_needed",
@@ -157,12 +157,12 @@ describe("a request over the plan", () => {
     });
   });
 
-  test("a request over the plan that is also invalid is 400", async () => {
+  test("an invalid request that also exceeds the plan gets 400", async () => {
     const { status } = await ask({ fen: startFen, depth: 30, engine: "deep-blue" }, newCaller());
     expect(status).toBe(400);
   });
 
-  test("a request over the plan is 402 also when the window is used up", async () => {
+  test("a request that exceeds the plan gets 402 even when the window is used up", async () => {
     const caller = newCaller();
     for (let count = 0; count < 4; count++) {
       await ask(quick, caller);
@@ -170,7 +170,7 @@ describe("a request over the plan", () => {
     expect((await ask({ ...quick, depth: 30 }, caller)).status).toBe(402);
   });
 
-  test("a request over the plan costs nothing, and neither does an invalid one", async () => {
+  test("invalid requests and requests that exceed the plan cost nothing", async () => {
     const caller = newCaller();
     for (let count = 0; count < 5; count++) {
       expect((await ask({ ...quick, depth: 30 }, caller)).status).toBe(402);
@@ -180,7 +180,7 @@ describe("a request over the plan", () => {
   });
 });
 
-test("a search without a time limit ends at the longest time of its caller's plan", async () => {
+test("a search without a time limit ends after the maximum time of the plan", async () => {
   const { status, body } = await ask({ fen: startFen, depth: 20, multipv: 5 }, newCaller());
   expect([status, body.search]).toMatchObject([
     200,
@@ -197,7 +197,7 @@ describe("a batch", () => {
       ({ problem }) => problem?.code ?? "ok",
     );
 
-  test("a batch costs a request an item, and an item over the limit is refused alone", async () => {
+  test("a batch costs one request for each item, and only the items above the rate limit are refused", async () => {
     const caller = newCaller();
     await ask(quick, caller);
     const { status, headers, body } = await ask({ requests: items(3) }, caller, "/v1/eval/batch");
@@ -210,7 +210,7 @@ describe("a batch", () => {
     });
   });
 
-  test("a batch refuses items that are invalid or over the plan one by one, and counts the others", async () => {
+  test("a batch counts only the items that are valid and within the plan", async () => {
     const caller = newCaller();
     const requests = [{ ...quick, depth: 30 }, { fen: "8/8" }, quick];
     const { body } = await ask({ requests }, caller, "/v1/eval/batch");
@@ -222,7 +222,7 @@ describe("a batch", () => {
     expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=1/);
   });
 
-  test("a batch that the plan can never afford is 402, and a smaller one is suggested", async () => {
+  test("a batch with more items than the plan ever allows gets 402, and a smaller batch is suggested", async () => {
     const caller = newCaller();
     const { status, body } = await ask({ requests: items(5) }, caller, "/v1/eval/batch");
     expect([status, body]).toMatchObject([
@@ -240,7 +240,7 @@ describe("a batch", () => {
 });
 
 describe("calls that cost no request or no engine time", () => {
-  test("engines, price, pages and probes cost no request", async () => {
+  test("requests for engines, the price, pages and probes do not use the rate limit", async () => {
     const caller = newCaller();
     for (const path of ["/engines", "/price?depth=20", "/healthz", "/readyz", "/problems"]) {
       const { status, headers } = await fetch(app.url + path, { headers: caller });
@@ -249,7 +249,7 @@ describe("calls that cost no request or no engine time", () => {
     expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=2/);
   });
 
-  test("an answer from the cache or the rules costs a request, and no engine time", async () => {
+  test("an answer from the cache or from the rules of chess costs a request but no engine time", async () => {
     const caller = newCaller();
     const mated = { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" };
     await ask(quick, caller);
@@ -258,7 +258,7 @@ describe("calls that cost no request or no engine time", () => {
   });
 });
 
-test("GET /price shows the plans that are enforced, and where keys are issued", async () => {
+test("GET /price shows the configured plans and the URL that issues keys", async () => {
   const { body } = await get(`${app.url}/price?depth=20&multipv=5&movetime_ms=2000&nodes=2000000`);
   expect(body).toMatchObject({
     plans: [

@@ -7,7 +7,7 @@ import { post } from "./post.ts";
 const heartbeatMs = 200;
 const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess(), heartbeatMs });
 
-test("a JSON batch that takes longer than its head may wait sends what is ready, with a RateLimit that counts all of it", async () => {
+test("a slow JSON batch starts its response early, with a RateLimit header that includes all items", async () => {
   const { key } = (await post(`${app.url}/v1/keys`, {})).body;
   const slow = { fen: startFen, depth: 20, movetime_ms: 5 * heartbeatMs };
   const response = await fetch(`${app.url}/v1/eval/batch`, {

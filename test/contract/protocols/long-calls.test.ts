@@ -146,7 +146,7 @@ const isRefused = /maximum of 1 batch or review at a time is reached/;
 const [asJson] = longCalls as [LongCall];
 
 describe.each(longCalls)("$name", (longCall) => {
-  test("a batch or review is refused before its body has come, while its caller has another one in flight", async () => {
+  test("a batch or review is refused before its body arrives if the client already has a running batch or review", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
     const { socket } = await beginBatchWithoutBody(caller);
@@ -163,7 +163,7 @@ describe.each(longCalls)("$name", (longCall) => {
     await expect.poll(() => answerTo(longCall, caller), patience).not.toMatch(isRefused);
   });
 
-  test("a batch or review gives its place back when it is answered, or refused for its content", async () => {
+  test("a client may start another batch or review after the previous request was answered or refused", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
     const wrong = { ...longCall, body: Buffer.from(longCall.body).fill(0x7b, longCall.body.length - 1) };
@@ -174,7 +174,7 @@ describe.each(longCalls)("$name", (longCall) => {
   });
 });
 
-test("an HTTP/1.1 connection sends one batch after the other without a wait between them", async () => {
+test("an HTTP/1.1 connection can send one batch after the other without a pause", async () => {
   const headers = { ...json, "X-Forwarded-For": newCaller() };
   for (let round = 0; round < 20; round++) {
     const answer = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body: batch });
@@ -184,7 +184,7 @@ test("an HTTP/1.1 connection sends one batch after the other without a wait betw
 });
 
 test.each(["/v1/eval/batch", "/v1/review"])(
-  "a batch or review is not read if its caller's window is used up: %s",
+  "the body of a batch or review is not read if the rate limit of the client is used up: %s",
   async (path) => {
     const caller = newCaller();
     const { answerTo } = useClient();
@@ -221,14 +221,14 @@ describe("review_game over MCP", () => {
     return answer.text();
   };
 
-  test("review_game over MCP is refused before its PGN is read, while its caller has a batch in flight", async () => {
+  test("review_game over MCP is refused before its PGN is read if the client has a running batch", async () => {
     const caller = newCaller();
     await beginBatchWithoutBody(caller);
     expect(await call(caller, { pgn: "no game" })).toMatch(/concurrency_limited/);
     expect(await call(newCaller(), { pgn: "no game" })).toMatch(/invalid_pgn/);
   });
 
-  test("review_game over MCP holds its caller's place for a batch, until it ends", async () => {
+  test("review_game over MCP prevents a batch of the same client until the review ends", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
     const leaving = new AbortController();

@@ -134,7 +134,7 @@ async function suggestionsFor(sent: Position): Promise<readonly unknown[]> {
 }
 
 describe.each(certain)("for %j", (sent, read) => {
-  test("plain JSON, Connect and gRPC refuse a misspelt request and suggest one that is answered", async () => {
+  test("plain JSON, Connect and gRPC refuse a misspelt request and suggest a valid request", async () => {
     const suggested = { ...read, ...limits };
     const suggestions = await suggestionsFor(sent);
     expect(suggestions).toEqual(suggestions.map(() => suggested));
@@ -143,7 +143,7 @@ describe.each(certain)("for %j", (sent, read) => {
     }
   });
 
-  test("the command line refuses it with the same suggestion, here and at a service", async () => {
+  test("the command line refuses a misspelt request with the same suggestion, locally and with a remote service", async () => {
     const { fen, moves, search_moves: searched } = sent;
     const args = ["eval", fen, "-d", "1", "--json"];
     args.push(...(moves ? ["--moves", moves.join(" ")] : []));
@@ -156,7 +156,7 @@ describe.each(certain)("for %j", (sent, read) => {
     }
   });
 
-  test("a tool answers it, and says first how it was read", async () => {
+  test("an MCP tool answers a misspelt request and first explains its interpretation", async () => {
     const { search_moves: candidates, ...game } = sent;
     const { search_moves: spelt, ...meant } = read;
     const tool = candidates ? "compare_moves" : "analyze_position";
@@ -182,7 +182,7 @@ describe.each(certain)("for %j", (sent, read) => {
 });
 
 test.each(uncertain)(
-  "a request is refused everywhere without a suggestion if it is not certain: %j",
+  "an ambiguous misspelt request is refused without a suggestion over every protocol: %j",
   async (sent) => {
     const found = (await suggestionsFor(sent)).filter((one) => one !== null && one !== undefined);
     const { moves = [] } = sent;
@@ -200,7 +200,7 @@ test.each(uncertain)(
   },
 );
 
-test("blanks around a move are ignored everywhere", async () => {
+test("spaces around a move are ignored over every protocol", async () => {
   const sent = { fen: startFen, moves: [" e4", "e7e5 "], search_moves: ["Nf3\t", " d4"], ...limits };
   for (const protocol of protocols) {
     expect(await protocol.call("evaluate", sent)).toMatchObject({ kind: "answer" });
@@ -212,7 +212,7 @@ test("blanks around a move are ignored everywhere", async () => {
   expect([isError, structured?.warnings]).toEqual([false, []]);
 });
 
-test("a list for a text is refused by tools, and does not mean the start position", async () => {
+test("an MCP tool refuses a list in place of a FEN, and does not analyze the start position", async () => {
   const agent = await newest.overHttp(app.url);
   for (const args of [{ fen: [] }, { fen: [], moves: ["e4"] }]) {
     for (const tool of ["analyze_position", "review_game", "play_moves"]) {

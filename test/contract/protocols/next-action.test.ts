@@ -55,19 +55,19 @@ describe("a client that does nothing but what next_action says", () => {
   );
   const mate = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
-  test("a client that follows next_action gets a key for a deep search, and then its answer", async () => {
+  test("a client that obeys next_action gets a key for a deep search, and then its answer", async () => {
     const { steps, answer } = await follow(app.url, "/v1/eval", { fen: mate, depth: 25 });
     expect(steps).toEqual(["402 get_api_key", "key 200", "200"]);
     expect(answer).toMatchObject({ search: { depth: 25 } });
   });
 
-  test("a client that follows next_action sends the suggested request if no key helps", async () => {
+  test("a client that obeys next_action sends the suggested request if no plan allows the original request", async () => {
     const { steps, sent } = await follow(app.url, "/v1/bestmove", { fen: mate, depth: 30 });
     expect(steps).toEqual(["402 send_suggested_request", "200"]);
     expect(sent).toEqual({ fen: mate, depth: 20 });
   });
 
-  test("a client that follows next_action waits for Retry-After once, and is answered", async () => {
+  test("a client that obeys next_action waits for Retry-After once and is then answered", async () => {
     // A new caller, because the window of the previous caller is used up.
     const caller = { "X-Forwarded-For": "198.51.100.1" };
     for (let count = 0; count < 3; count++) {
@@ -85,7 +85,7 @@ describe("if a key is required", () => {
   );
 
   test.each(["/v1/eval", "/v1/bestmove", "/v1/eval/stream"])(
-    "if a key is required, %s is 401 without one",
+    "if a key is required, %s without a key returns 401",
     async (path) => {
       const { status, headers, body } = await post(app.url + path, { fen: startFen, depth: 1 });
       expect([status, headers.get("www-authenticate"), body]).toMatchObject([
@@ -96,13 +96,13 @@ describe("if a key is required", () => {
     },
   );
 
-  test("if a key is required, pages about the service need none, and show the plans of keys", async () => {
+  test("if a key is required, the pages about the service are public and show the plans", async () => {
     expect((await fetch(`${app.url}/engines`)).status).toBe(200);
     const price = (await (await fetch(`${app.url}/price`)).json()) as Plain;
     expect(price).toMatchObject({ plans: [{ id: "free" }], key_url: "/v1/keys" });
   });
 
-  test("a key that is required can be had, and works", async () => {
+  test("if a key is required, a client can request a key, and the key works", async () => {
     const { body } = await post(`${app.url}/v1/keys`, {});
     const headers = { "Content-Type": "application/json", Authorization: `Bearer ${body.key}` };
     const answer = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }, headers);
@@ -128,7 +128,7 @@ describe("in a private network", () => {
     ).toEqual([]);
   });
 
-  test("in open mode a credential that is present is checked", async () => {
+  test("in open mode, a wrong key is refused", async () => {
     const ask = (key: unknown) =>
       post(
         `${app.url}/v1/eval`,

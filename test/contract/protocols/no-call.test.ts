@@ -41,25 +41,22 @@ test.each([
   ["POST", `${service}/Evaluate`, "application/grpc", 415],
   ["POST", `${service}/EvaluateBatch`, "application/json", 415],
   ["POST", "/chess.analysis.v1.GameService/ReviewGame", "application/json", 415],
-])(
-  "%s %s %s is refused with 401 if the key is invalid, and with %i if there is no key",
-  async (method, path, type, status) => {
-    const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, ...(type && { "Content-Type": type }) };
-    expect((await send(method, path, headers)).status).toBe(status);
-    const refused = await send(method, path, { ...headers, Authorization: "Bearer kbz_wrong" });
-    expect([refused.status, refused.fields.get("www-authenticate")]).toEqual([
-      401,
-      'Bearer error="invalid_token"',
-    ]);
-    expect(refused.fields.get("allow")).toBeNull();
-  },
-);
+])("%s %s %s returns 401 with an invalid key and %i without a key", async (method, path, type, status) => {
+  const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, ...(type && { "Content-Type": type }) };
+  expect((await send(method, path, headers)).status).toBe(status);
+  const refused = await send(method, path, { ...headers, Authorization: "Bearer kbz_wrong" });
+  expect([refused.status, refused.fields.get("www-authenticate")]).toEqual([
+    401,
+    'Bearer error="invalid_token"',
+  ]);
+  expect(refused.fields.get("allow")).toBeNull();
+});
 
 test.each([
   ["grpc-web-text", `${service}/Evaluate`],
   ["grpc-web-text+proto", `${service}/Evaluate`],
   ["grpc-web-text", "/v1/eval"],
-])("a call by %s at %s is 415 with the types of gRPC-Web that are served", async (type, path) => {
+])("%s at %s gets the status 415 with the supported types of gRPC-Web", async (type, path) => {
   const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, "Content-Type": `application/${type}` };
   const answer = await fetch(app.url + path, { method: "POST", headers, body: "AAAAAAA=" });
   expect([answer.status, await answer.text()]).toEqual([
@@ -70,7 +67,7 @@ test.each([
   ]);
 });
 
-test("a body of the wrong type counts as a refusal, and its answer has the rate windows", async () => {
+test("a body of the wrong type uses the error quota, and the error has the rate limit headers", async () => {
   const headers = { "X-Forwarded-For": "198.51.100.1", "Content-Type": "text/plain" };
   for (let refused = 0; refused < budget; refused++) {
     const { status, fields } = await send("POST", `${service}/Evaluate`, headers);

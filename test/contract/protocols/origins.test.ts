@@ -39,7 +39,7 @@ describe("scripts of every origin", () => {
 
   describe.each(heads)("through $name", ({ ask, ...kind }) => {
     test.each(requests)(
-      "a script of any origin may read the answer: %s",
+      "a script of any origin can read the answer: %s",
       async (outcome, request, headers) => {
         const answer = await ask(app.url, request, { ...asked, ...headers });
         expect(answer.status).toBe(kind[outcome]);
@@ -54,7 +54,7 @@ describe("scripts of every origin", () => {
   });
 
   test.each(others)(
-    "a script of any origin may read the answer of GET %s, and caches keep it by origin",
+    "a script of any origin can read the answer of GET %s, and caches store the answer for each origin",
     async (path) => {
       const { headers } = await fetch(app.url + path, { headers: asked });
       expect(headers.get("access-control-allow-origin")).toBe("*");
@@ -65,7 +65,7 @@ describe("scripts of every origin", () => {
     },
   );
 
-  test("a script of any origin may read that its request target is too long", async () => {
+  test("a script of any origin can read the error about a request target that is too long", async () => {
     const { status, headers } = await fetch(`${app.url}/v1/eval?fen=${"x".repeat(20_000)}`, {
       headers: asked,
     });
@@ -73,7 +73,7 @@ describe("scripts of every origin", () => {
   });
 
   test.each(others)(
-    "a script of any origin may send a preflight for %s, which is kept for two hours",
+    "a script of any origin may send a preflight for %s, and browsers may cache the response for two hours",
     async (path) => {
       const { status, headers } = await preflightOf(app.url + path, asked);
       expect(status).toBe(204);
@@ -100,7 +100,7 @@ describe("scripts of every origin", () => {
     },
   );
 
-  test("a script of any origin may read that its request is malformed", async () => {
+  test("a script of any origin can read the error about a malformed request", async () => {
     const { socket, closed } = await open(Number(new URL(app.url).port));
     socket.write(`GET / HTTP/1.1\r\nHost: a b\r\nOrigin: ${page}\r\nConnection: close\r\n\r\n`);
     const answer = await closed;
@@ -108,7 +108,7 @@ describe("scripts of every origin", () => {
     expect(answer).toContain("Access-Control-Allow-Origin: *\r\n");
   });
 
-  test("an OPTIONS that is no preflight gets no CORS fields", async () => {
+  test("an OPTIONS request that is not a preflight gets no CORS headers", async () => {
     const { status, headers } = await fetch(`${app.url}/v1/eval`, { method: "OPTIONS", headers: asked });
     expect([status, headers.get("allow")]).toEqual([204, "POST, OPTIONS"]);
     expect(headers.get("access-control-allow-methods")).toBeNull();
@@ -121,7 +121,7 @@ describe("with a list of origins", () => {
     { engines: createEnginesInProcess() },
   );
 
-  test("a script of a listed origin may read answers", async () => {
+  test("a script of a listed origin can read answers", async () => {
     const { headers } = await fetch(`${app.url}/price`, { headers: asked });
     expect(headers.get("access-control-allow-origin")).toBe(page);
     expect(headers.get("vary")).toBe("Origin, Authorization");
@@ -129,7 +129,7 @@ describe("with a list of origins", () => {
   });
 
   test.each(["https://page.example.org", "http://page.example", "null", "https://PAGE.example"])(
-    "a script of %s may not read answers, because only other origins are listed",
+    "a script of %s cannot read answers, because its origin is not listed",
     async (origin) => {
       for (const answer of [
         await fetch(`${app.url}/price`, { headers: { Origin: origin } }),
@@ -148,7 +148,7 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
     const app = useApp({ KIBITZ_ACCESS: mode }, { engines: createEnginesInProcess() });
 
     test.each(others)(
-      `with KIBITZ_ACCESS=${mode}, scripts of other origins may not read the answer of GET %s, or send a preflight`,
+      `with KIBITZ_ACCESS=${mode}, scripts of other origins can neither read GET %s nor send a preflight`,
       async (path) => {
         for (const answer of [
           await fetch(app.url + path, { headers: asked }),
@@ -160,7 +160,7 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
     );
 
     test.each(heads)(
-      `with KIBITZ_ACCESS=${mode}, scripts may not read answers or errors through $name`,
+      `with KIBITZ_ACCESS=${mode}, scripts of other origins cannot read answers or errors through $name`,
       async ({ ask, unauthenticated }) => {
         const request = { fen: startFen, depth: 1 };
         expect(permissionsIn(await ask(app.url, request, asked))).toEqual([]);
@@ -170,7 +170,7 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
       },
     );
 
-    test(`with KIBITZ_ACCESS=${mode}, scripts may not read that their request was malformed`, async () => {
+    test(`with KIBITZ_ACCESS=${mode}, scripts of other origins cannot read the error about a malformed request`, async () => {
       const { socket, closed } = await open(Number(new URL(app.url).port));
       socket.write(`GET / HTTP/1.1\r\nHost: a\r\nOrigin: ${page}\r\nX A\r\n\r\n`);
       const answer = await closed;
@@ -188,7 +188,7 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
       { engines: createEnginesInProcess() },
     );
 
-    test(`with KIBITZ_ACCESS=${mode}, scripts of the listed origins may read answers`, async () => {
+    test(`with KIBITZ_ACCESS=${mode}, scripts of the listed origins can read answers`, async () => {
       const { headers } = await fetch(`${app.url}/price`, { headers: asked });
       expect(headers.get("access-control-allow-origin")).toBe(allowed);
     });

@@ -219,7 +219,7 @@ const wrongs: readonly Wrong[] = [
 
 describe.each(protocols)("a refusal by Connect itself: $name", (protocol) => {
   test.each(wrongs)(
-    "a refusal by Connect itself has the details of every error: %s",
+    "an error that the Connect library creates has the usual error details: %s",
     async (_, send, rpc, code, fields, message) => {
       const error = await send(protocol);
       expect(error.rawMessage).toMatch(message);
@@ -240,7 +240,7 @@ describe.each(protocols)("a refusal by Connect itself: $name", (protocol) => {
 });
 
 test.each(protocols.filter((protocol) => protocol !== unary))(
-  "a message that is marked as compressed without an encoding in its headers is an invalid argument: $name",
+  "a compressed message without an encoding header is an invalid argument: $name",
   async (protocol) => {
     const headers = { ...id, [protocol.encoding]: "identity" };
     const error = await protocol.send(asJson({ fen: startFen }), true, headers);
@@ -253,7 +253,7 @@ test.each(protocols.filter((protocol) => protocol !== unary))(
 );
 
 test.each(protocols)(
-  "broken JSON has the details of every error when its deadline has passed, too: $name",
+  "broken JSON gets the usual error details even after the deadline: $name",
   async (protocol) => {
     const headers = { ...id, [protocol.timeout]: protocol.timeout.startsWith("Connect") ? "0" : "0S" };
     const error = await protocol.send(Buffer.from('{"fen":'), true, headers);

@@ -55,20 +55,23 @@ test.each([
     `${service}/EvaluateBatch`,
     batch(`{"requests":[${`${item},`.repeat(400)}{]}`),
   ],
-])("the refusal of %s counts by the cost of finding it", async (_, path, init) => {
-  const caller = `198.51.100.${++callers}`;
-  expect(await codeOf(path, init, caller)).not.toBe("RATE_LIMITED");
-  expect(await codeOf(`${service}/Evaluate?connect=v1&encoding=json&message={}`, {}, caller)).toBe(
-    "RATE_LIMITED",
-  );
-});
+])(
+  "the refusal of %s uses much of the error quota, because finding the error is expensive",
+  async (_, path, init) => {
+    const caller = `198.51.100.${++callers}`;
+    expect(await codeOf(path, init, caller)).not.toBe("RATE_LIMITED");
+    expect(await codeOf(`${service}/Evaluate?connect=v1&encoding=json&message={}`, {}, caller)).toBe(
+      "RATE_LIMITED",
+    );
+  },
+);
 
 const padded = JSON.stringify({ fen: startFen, options: { a: "x".repeat(40_000) } });
 
 test.each([
   ["plain JSON", "/v1/eval"],
   ["Connect", `${service}/Evaluate`],
-])("an invalid long request through %s counts for more than one", async (_, path) => {
+])("an invalid long request through %s uses more than one unit of the error quota", async (_, path) => {
   const caller = `198.51.100.${++callers}`;
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: padded };
   expect(await codeOf(path, init, caller)).toMatch(/option.not.allowed/i);
@@ -127,7 +130,7 @@ const protocols: readonly (readonly [string, string, RequestInit])[] = [
 ];
 
 test.each(protocols)(
-  "more than 1000 keys through %s are refused undecoded, and counted",
+  "more than 1000 keys through %s are refused before decoding and use the error quota",
   async (_, path, init) => {
     const caller = `198.51.100.${++callers}`;
     const ask = async () => {
@@ -148,14 +151,14 @@ const right = JSON.stringify({ fen: startFen, depth: 1 });
 test.each([
   ["gRPC-Web", `${service}/Evaluate`, "application/grpc-web+json"],
   ["a stream of Connect", `${service}/StreamEvaluate`, "application/connect+json"],
-])("a second message through %s is refused undecoded", async (_, path, type) => {
+])("a second message through %s is refused before decoding", async (_, path, type) => {
   const both = Buffer.concat([right, manyKeys].map((text) => envelope(Buffer.from(text))));
   const answer = await fetch(app.url + path, unary(type, both));
   const reported = (await answer.text()) + decodeURIComponent(answer.headers.get("grpc-message") ?? "");
   expect(reported).toMatch(/extra input message/);
 });
 
-test("a message that is not base64 counts as one refusal", async () => {
+test("a message with invalid base64 uses one unit of the error quota", async () => {
   const caller = `198.51.100.${++callers}`;
   for (let refused = 0; refused < budget; refused++) {
     expect(await codeOf(brokenMessage, {}, caller)).toBe("MALFORMED_HTTP");

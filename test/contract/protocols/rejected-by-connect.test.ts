@@ -84,7 +84,7 @@ let callers = 0;
 
 for (const protocol of protocols) {
   test.each(rejections)(
-    `over ${protocol.name}, $what has one log line, one count, the RateLimit fields and its share of the error quota`,
+    `over ${protocol.name}, $what is logged and counted once, has the RateLimit headers, and uses the error quota`,
     async ({ code, message, method = protocol.method }) => {
       const caller = { "x-forwarded-for": `203.0.113.${++callers}` };
       const requestId = `rejected-${callers}`;

@@ -32,7 +32,7 @@ const askGrpc = (encoding: string, pack: Pack) =>
   callGrpc(app.url, "Evaluate", envelope(pack(message), 1), { "grpc-encoding": encoding });
 
 describe("a request in brotli", () => {
-  test("a request in brotli over Connect is unimplemented, and the answer names gzip", async () => {
+  test("a brotli request over Connect is unimplemented, and the error names gzip", async () => {
     const headers = { "Content-Type": "application/json", "Content-Encoding": "br" };
     const answer = await ask(`${service}/Evaluate`, headers, brotliCompressSync(message));
     expect(answer.status).toBe(501);
@@ -41,7 +41,7 @@ describe("a request in brotli", () => {
     expect(answer.text).toContain('unknown compression \\"br\\": supported encodings are gzip.');
   });
 
-  test("a request in brotli in the query of a GET is unimplemented, and the answer names gzip", async () => {
+  test("a brotli message in the query of a GET is unimplemented, and the error names gzip", async () => {
     const packed = brotliCompressSync("{}").toString("base64url");
     const query = `connect=v1&encoding=json&compression=br&base64=1&message=${packed}`;
     const answer = await ask(`${service}/GetPrice?${query}`, {});
@@ -50,27 +50,27 @@ describe("a request in brotli", () => {
     expect(answer.text).toContain('"code":"unimplemented"');
   });
 
-  test("a request in brotli over a stream of Connect is unimplemented, and the answer names gzip", async () => {
+  test("a brotli message over a Connect stream is unimplemented, and the error names gzip", async () => {
     const headers = streamHeaders("br");
     const answer = await ask(`${service}/StreamEvaluate`, headers, envelope(brotliCompressSync(message), 1));
     expect(answer.headers.get("connect-accept-encoding")).toBe("gzip");
     expect(answer.text).toContain('"code":"unimplemented"');
   });
 
-  test("a request in brotli over gRPC-Web is unimplemented, and the answer names gzip", async () => {
+  test("a brotli message over gRPC-Web is unimplemented, and the error names gzip", async () => {
     const headers = { "Content-Type": "application/grpc-web+json", "grpc-encoding": "br" };
     const answer = await ask(`${service}/Evaluate`, headers, envelope(brotliCompressSync(message), 1));
     expect(answer.headers.get("grpc-accept-encoding")).toBe("gzip");
     expect(answer.text).toMatch(/grpc-status: ?12/);
   });
 
-  test("a request in brotli over gRPC is unimplemented, and the answer names gzip", async () => {
+  test("a brotli message over gRPC is unimplemented, and the error names gzip", async () => {
     const { headers, trailers } = await askGrpc("br", (text) => brotliCompressSync(text));
     expect(headers["grpc-accept-encoding"]).toBe("gzip");
     expect(trailers["grpc-status"]).toBe("12");
   });
 
-  test("a request in brotli to health is unimplemented, too", async () => {
+  test("a brotli message to the health service is unimplemented", async () => {
     const headers = { "Content-Type": "application/json", "Content-Encoding": "br" };
     const answer = await ask("/grpc.health.v1.Health/Check", headers, brotliCompressSync("{}"));
     expect(answer.status).toBe(501);
@@ -80,7 +80,7 @@ describe("a request in brotli", () => {
 describe("a request in gzip is answered", () => {
   const packed = gzipSync(message);
 
-  test("a request in gzip over Connect is answered in gzip if its caller does not say what it accepts", async () => {
+  test("a gzip request over Connect gets a gzip answer if the request has no accept header", async () => {
     const client = connect(app.url);
     onTestFinished(() => client.destroy());
     const stream = client.request({
@@ -94,7 +94,7 @@ describe("a request in gzip is answered", () => {
     expect(headers).toMatchObject({ ":status": 200, "content-encoding": "gzip" });
   });
 
-  test("a request in gzip over Connect is answered, by POST and by GET, and inflated once", async () => {
+  test("a gzip request over Connect by POST or GET is answered and decompressed only once", async () => {
     const decompress = vi.spyOn(compressionGzip, "decompress");
     onTestFinished(() => decompress.mockRestore());
     const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };
@@ -109,7 +109,7 @@ describe("a request in gzip is answered", () => {
     ["gRPC-Web", "Evaluate", "grpc-web", "grpc-encoding"],
     ["a stream of gRPC-Web", "StreamEvaluate", "grpc-web", "grpc-encoding"],
   ])(
-    "a request in gzip over %s is answered, also if its message comes in pieces",
+    "a gzip request over %s is answered even if its message arrives in pieces",
     async (_, call, protocol, encoding) => {
       const bytes = envelope(packed, 1);
       const body = new ReadableStream({
@@ -128,12 +128,12 @@ describe("a request in gzip is answered", () => {
     },
   );
 
-  test("a request in gzip over gRPC is answered", async () => {
+  test("a gzip request over gRPC is answered", async () => {
     const { trailers } = await askGrpc("gzip", (text) => gzipSync(text));
     expect(trailers["grpc-status"]).toBe("0");
   });
 
-  test("two messages in gzip are refused if the call has one", async () => {
+  test("two gzip messages are refused if the call expects one message", async () => {
     const headers = streamHeaders("gzip");
     const two = Buffer.concat([envelope(packed, 1), envelope(packed, 1)]);
     const answer = await ask(`${service}/StreamEvaluate`, headers, two);

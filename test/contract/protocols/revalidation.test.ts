@@ -22,7 +22,7 @@ const left = (headers: Headers) => Number(/;r=(\d+)/.exec(headers.get("ratelimit
 describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
   const request = { fen: startFen, depth: 6 };
 
-  test(`${call} by GET says that its answer may be kept, and must be revalidated`, async () => {
+  test(`${call} by GET allows caches to store the answer if they revalidate it`, async () => {
     const { status, headers } = await ask(call, request);
     expect(status).toBe(200);
     expect(headers.get("etag")).toMatch(/^W\/"[\w-]{22}"$/);
@@ -30,7 +30,7 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
     expect(headers.get("vary")).toBe("Origin, Authorization, Accept-Encoding");
   });
 
-  test(`${call} by GET answers 304 to a caller that has the answer, and counts a request`, async () => {
+  test(`${call} by GET returns 304 if the client already has the answer, and counts one request`, async () => {
     const first = await ask(call, request);
     const etag = first.headers.get("etag") ?? "";
     const second = await ask(call, request, { "If-None-Match": `"other", ${etag}` });
@@ -43,13 +43,13 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
     expect(left(second.headers)).toBe(left(first.headers) - 1);
   });
 
-  test(`${call} by GET answers 304 over HTTP/2`, async () => {
+  test(`${call} by GET returns 304 over HTTP/2`, async () => {
     const etag = (await ask(call, request)).headers.get("etag") ?? "";
     const asked = { ":path": pathOf(call, request), "if-none-match": etag };
     expect(await http2Get(app.url, asked)).toMatchObject({ status: 304, body: "", headers: { etag } });
   });
 
-  test(`${call} by GET gives an answer the same ETag, whether it was searched, cached or compressed`, async () => {
+  test(`${call} by GET returns the same ETag for a searched, cached or compressed answer`, async () => {
     const fresh = { fen: startFen, depth: 4, multipv: call === "Evaluate" ? 2 : 3 };
     const answers = [
       await ask(call, fresh),
@@ -61,7 +61,7 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
     expect(new Set(answers.map(({ headers }) => headers.get("etag"))).size).toBe(1);
   });
 
-  test(`${call} by GET lets an answer be kept that nodes ended`, async () => {
+  test(`${call} by GET allows caches to store an answer of a search with a node limit`, async () => {
     const request = { fen: startFen, nodes: 200, searchMoves: ["e4"] };
     const first = await ask(call, request);
     expect(first.headers.get("etag")).toMatch(/^W\//);
@@ -69,7 +69,7 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
     expect(again.status).toBe(304);
   });
 
-  test(`${call} by GET gives other answers other ETags`, async () => {
+  test(`${call} by GET returns different ETags for different answers`, async () => {
     const etags = [
       { fen: startFen, depth: 6 },
       { fen: startFen, depth: 6, searchMoves: ["e4"] },
@@ -81,7 +81,7 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
     expect(new Set(await Promise.all(etags)).size).toBe(6);
   });
 
-  test(`${call} by GET lets the answer to a finished game be kept`, async () => {
+  test(`${call} by GET allows caches to store an answer about a finished game`, async () => {
     const mated = await ask(call, { fen: "4R1k1/5ppp/8/8/8/8/5PPP/6K1 b - - 1 1" });
     expect(mated.headers.get("etag")).toMatch(/^W\//);
   });
@@ -90,7 +90,7 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
     ["cut by time", { fen: startFen, depth: 30, movetimeMs: 50 }],
     ["cut by time before its nodes", { fen: startFen, depth: 30, movetimeMs: 50, nodes: 2_000_000 }],
     ["of weakened strength", { fen: startFen, depth: 2, options: { skill_level: 3 } }],
-  ])(`${call} by GET lets no answer be kept that is %s`, async (_, unsure) => {
+  ])(`${call} by GET does not allow caches to store an answer that is %s`, async (_, unsure) => {
     const { depth } = unsure;
     const { status, headers } = await ask(
       call,
@@ -102,7 +102,7 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
     expect(headers.get("etag")).toBeNull();
   });
 
-  test(`${call} by GET lets no error be kept`, async () => {
+  test(`${call} by GET does not allow caches to store errors`, async () => {
     const { status, headers } = await ask(call, { fen: "nonsense" }, { "If-None-Match": "*" });
     expect(status).toBe(400);
     expect(headers.get("cache-control")).toBe("no-store");
@@ -110,7 +110,7 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
 });
 
 describe.each(["/engines", "/v1/engines", "/price", "/price?depth=20"])("GET %s", (path) => {
-  test(`GET ${path} answers 304 to a caller that has the answer`, async () => {
+  test(`GET ${path} returns 304 if the client already has the answer`, async () => {
     const first = await get(app.url + path);
     const etag = first.headers.get("etag") ?? "";
     expect(etag).toMatch(/^W\/"[\w-]{22}"$/);
@@ -127,7 +127,7 @@ describe.each(["/engines", "/v1/engines", "/price", "/price?depth=20"])("GET %s"
   });
 });
 
-test("the windows of a key are never kept, and a POST has no ETag", async () => {
+test("caches may not store the description of a key or the answer to a POST", async () => {
   const { body } = await post(`${app.url}/v1/keys`, {});
   const self = await get(`${app.url}/v1/keys/self`, { headers: { Authorization: `Bearer ${body.key}` } });
   expect(self.headers.get("cache-control")).toBe("no-store");

@@ -58,7 +58,7 @@ describe.each(streamClients)("$name", (kind) => {
   afterAll(() => client[Symbol.asyncDispose]());
   const fen = startFen.replace(/1$/, String(1 + streamClients.indexOf(kind)));
 
-  test("a review has each move once, in order, and then the review with all of them", async () => {
+  test("a review stream has each move once in order, and then the complete review", async () => {
     const request = { fen, moves: ["e4", "e5", "Nf3"], depth: 3 };
     const events = await Array.fromAsync(client.stream("reviewGame", request, never));
     const moves = events.flatMap(({ move }) => (move ? [move] : []));
@@ -67,7 +67,7 @@ describe.each(streamClients)("$name", (kind) => {
     expect(events.map((event) => Object.keys(event)[0])).toEqual(["move", "move", "move", "review"]);
   });
 
-  test("a review whose caller leaves in the middle frees its engines", async () => {
+  test("a review frees its engines when the client disconnects", async () => {
     const leave = new AbortController();
     const reading = Array.fromAsync(
       client.stream("reviewGame", { fen, moves: ["d4", "d5"], ...endless }, leave.signal),
@@ -79,7 +79,7 @@ describe.each(streamClients)("$name", (kind) => {
   });
 });
 
-test("the same review twice differs only in its id and in the counts and times of its search, and runs no engine again", async () => {
+test("a repeated review runs no engine and differs only in its id, its counters and its times", async () => {
   const request = { pgn: "1. e4 e5 2. Bc4 Nc6 3. Qh5 Nf6 4. Qxf7#", depth: 4, lines: 2 };
   const first = await review(request);
   const { begun } = engines;
@@ -94,7 +94,7 @@ test("the same review twice differs only in its id and in the counts and times o
   expect(second.body.id).not.toBe(first.body.id);
 });
 
-test("the finished positions of a review are cached when its caller leaves", async () => {
+test("the finished positions of a review stay cached after the client has disconnected", async () => {
   const leave = new AbortController();
   const request = { moves: ["a3", "a6", "b3"], depth: 5 };
   const response = await fetch(`${app.url}/v1/review`, {
@@ -112,7 +112,7 @@ test("the finished positions of a review are cached when its caller leaves", asy
 });
 
 describe("the cost of a review", () => {
-  test("a review costs a request for every ten positions that are to be evaluated", async () => {
+  test("a review costs one request for every ten evaluated positions", async () => {
     const caller = newCaller();
     const answers = [
       await review({ moves: first(9), depth: 2 }, caller),
@@ -123,14 +123,14 @@ describe("the cost of a review", () => {
     expect(answers.map(leftOf)).toEqual(["39", "37", "36"]);
   });
 
-  test("a review whose positions are all finished costs one request", async () => {
+  test("a review without positions to evaluate costs one request", async () => {
     const kings = { fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", moves: ["Kd2", "Kd7"] };
     const answer = await review(kings);
     expect(answer.body).toMatchObject({ engine: null, search: { positions: 0, searched: 0 } });
     expect(leftOf(answer)).toBe("39");
   });
 
-  test("a review costs nothing if its caller has not enough left, and the refusal says when to try again", async () => {
+  test("a review that the rate limit refuses costs nothing, and the error has a retry time", async () => {
     const caller = newCaller();
     const ask = (plies: number) => review({ moves: first(plies), depth: 1 }, caller);
     for (let time = 0; time < 9; time++) {
@@ -150,7 +150,7 @@ describe("the cost of a review", () => {
   });
 });
 
-test("a review whose searches time ended says so, and costs the engine time of all of them", async () => {
+test("a review whose searches hit the time limit has a warning and costs the engine time of all searches", async () => {
   const { body: key } = await post(`${app.url}/v1/keys`, {});
   const headers = { ...newCaller(), Authorization: `Bearer ${key.key}` };
   const { body } = await review({ moves: ["c4"], depth: 22 }, headers);
@@ -167,7 +167,7 @@ test("a review whose searches time ended says so, and costs the engine time of a
 });
 
 describe("a game that is longer than the plan has", () => {
-  test("a game as moves that is longer than the plan is refused, and its allowed part is suggested", async () => {
+  test("a list of moves that is longer than the plan allows is refused, and a shorter list is suggested", async () => {
     const { status, body } = await review({ moves: first(31), depth: 1 });
     expect(status).toBe(402);
     expect(body).toMatchObject({
@@ -179,7 +179,7 @@ describe("a game that is longer than the plan has", () => {
     });
   });
 
-  test("a game as PGN that is longer than the plan is refused, and its allowed part is suggested, which is answered", async () => {
+  test("a PGN that is longer than the plan allows is refused, and the suggested shorter PGN works", async () => {
     const pgn = first(32)
       .map((move, ply) => (ply % 2 === 0 ? `${ply / 2 + 1}. ${move} {one}` : `${move} (Nc6)`))
       .join("\n");
@@ -192,14 +192,14 @@ describe("a game that is longer than the plan has", () => {
 });
 
 describe("a game that is too large", () => {
-  test("a game that is too large for a PGN is refused by its field", async () => {
+  test("an error about a PGN that is too large points to the field of the PGN", async () => {
     const { status, body } = await review({ pgn: `1. e4 {${"é".repeat(131_100)}}` });
     expect([status, body.code]).toEqual([400, "out_of_range"]);
     expect(body.detail).toMatch(/^`pgn` must have at most 262144 bytes, not 262\d{3}\.$/);
     expect(body.errors).toMatchObject([{ pointer: "/pgn" }]);
   });
 
-  test("a game that is too large for a body is refused unread", async () => {
+  test("a body that is too large is refused before it is read", async () => {
     const { status, body } = await review({ pgn: "x".repeat(512 * 1024) });
     expect([status, body.code]).toEqual([413, "body_too_large"]);
     expect(body.detail).toContain("524288");

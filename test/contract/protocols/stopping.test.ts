@@ -23,7 +23,7 @@ const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 let app: App;
 afterAll(async () => app.stop());
 
-test("a stop that has waited long enough cuts searches short and answers them: those under way and those that wait", async () => {
+test("a stopping server ends running and waiting searches early after some time, and answers them", async () => {
   const opening = openEngines(config, silentLog, new AbortController().signal);
   const metrics = createMetrics("1.2.3");
   const watch = vi.spyOn(metrics, "watch");

@@ -52,7 +52,7 @@ describe.each(streamClients)("$name", (kind) => {
   afterAll(() => client[Symbol.asyncDispose]());
   const depth = 2 + streamClients.indexOf(kind);
 
-  test("a stream reports the queue position of its search, and then its states", async () => {
+  test("a stream reports the queue position of its search, and then evaluations", async () => {
     const events = await whileBusy(async (release) => {
       const events: Plain[] = [];
       for await (const event of client.stream("streamEvaluate", { fen: startFen, depth }, never)) {
@@ -83,7 +83,7 @@ describe.each(streamClients)("$name", (kind) => {
     expect(kindsOf(events)).toEqual(["evaluation"]);
   });
 
-  test("a stream whose reader leaves leaves the queue", async () => {
+  test("a waiting stream is removed from the queue when its client disconnects", async () => {
     await whileBusy(async () => {
       const leave = new AbortController();
       const read = async () => {
@@ -115,7 +115,7 @@ const ask = (headers: Readonly<Record<string, string>>, depth: number, signal?: 
     ...(signal && { signal }),
   });
 
-test("the events of plain JSON begin with the queue position, and the last evaluation alone is done", async () => {
+test("the events of plain JSON begin with the queue position, and only the last evaluation has `done`", async () => {
   const text = await whileBusy(async (release) => {
     const response = await ask({}, 15);
     let all = "";
@@ -132,7 +132,7 @@ test("the events of plain JSON begin with the queue position, and the last evalu
   expect(events.at(-1)?.[1]).toBe(events.findLast(([name]) => name === "evaluation")?.[1]);
 });
 
-test("queue positions move up as the queue does", async () => {
+test("a stream reports a new queue position when the queue advances", async () => {
   await whileBusy(async (release) => {
     const [first, second] = await Promise.all([ask({}, 16), ask({}, 17)]);
     const readPlaces = (response: Response) => {
@@ -154,7 +154,7 @@ test("queue positions move up as the queue does", async () => {
   });
 });
 
-test("the log line of a stream that was left in the queue says so, and of one that waited, how long", async () => {
+test("the log line of a stream has its queue time, and shows whether the client disconnected in the queue", async () => {
   const lineOf = async (requestId: string) => {
     const find = () =>
       app.logged.find((line) => (line as { requestId?: string }).requestId === requestId) as Plain;
@@ -203,7 +203,7 @@ describe("a stream that is not admitted", () => {
       ...(signal && { signal }),
     });
 
-  test("a stream that is not admitted is a problem with its status, not an event: overloaded, upgrade needed, rate limited", async () => {
+  test("a stream that is refused before it starts gets an HTTP error status with a problem document", async () => {
     const leave = new AbortController();
     const holding = await events(20, leave.signal);
     expect(holding.status).toBe(200);

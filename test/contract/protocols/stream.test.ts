@@ -37,7 +37,7 @@ describe.each(streamClients)("$name", (kind) => {
   });
   afterAll(() => client[Symbol.asyncDispose]());
 
-  test(`a stream over ${kind.name} has one complete state a depth, and its last one is what the unary call returns`, async () => {
+  test(`a stream over ${kind.name} has one complete evaluation for each depth, and the last evaluation equals the unary answer`, async () => {
     const states = evaluationsOf(await Array.fromAsync(client.stream("streamEvaluate", request, never)));
     const depths = states.map((state) => searchOf(state).depth);
     expect(depths).toEqual([...new Set(depths)].toSorted((a, b) => a - b));
@@ -56,7 +56,7 @@ describe.each(streamClients)("$name", (kind) => {
     expect(lasting(last ?? {})).toEqual(lasting(unary.answer));
   });
 
-  test(`a stream over ${kind.name} that nodes end has a state a depth, and its last one is what the unary call returns`, async () => {
+  test(`a stream over ${kind.name} with a node limit has one evaluation for each depth, and the last evaluation equals the unary answer`, async () => {
     const byNodes = { fen, nodes: 5000, multipv: 2, search_moves: ["e4", "d4", "Nf3"] };
     const states = evaluationsOf(await Array.fromAsync(client.stream("streamEvaluate", byNodes, never)));
     const [last] = states.slice(-1);
@@ -68,18 +68,18 @@ describe.each(streamClients)("$name", (kind) => {
     expect(lasting(last ?? {})).toEqual(lasting(unary.answer));
   });
 
-  test(`a stream over ${kind.name} has one state for a finished game`, async () => {
+  test(`a stream over ${kind.name} has one evaluation for a finished game`, async () => {
     const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
     const events = await Array.fromAsync(client.stream("streamEvaluate", mated, never));
     expect(events).toMatchObject([{ evaluation: { terminal: {} } }]);
   });
 
-  test(`a stream over ${kind.name} reports an error before the first state`, async () => {
+  test(`a stream over ${kind.name} reports an error before the first evaluation`, async () => {
     const states = client.stream("streamEvaluate", { fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, never);
     await expect(Array.fromAsync(states)).rejects.toThrow();
   });
 
-  test(`a stream over ${kind.name} has only the final state of a cached answer`, async () => {
+  test(`a stream over ${kind.name} has only the final evaluation of a cached answer`, async () => {
     await json.open(app.url).call("evaluate", request);
     const events = await Array.fromAsync(client.stream("streamEvaluate", request, never));
     const search = { depth: 10, stop_reason: "depth", cached: true };
@@ -87,7 +87,7 @@ describe.each(streamClients)("$name", (kind) => {
   });
 });
 
-test("a stream that nobody reads delays no other request", async () => {
+test("an unread stream does not delay other requests", async () => {
   const body = JSON.stringify({ fen: startFen, depth: 12, multipv: 10 });
   const socket = connect1(Number(new URL(app.url).port), "127.0.0.1");
   socket.pause();

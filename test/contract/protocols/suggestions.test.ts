@@ -45,7 +45,7 @@ describe("to a caller", () => {
     return [code, next_action, suggested_request];
   }
 
-  test("each value out of range is moved to the nearest that is allowed, unless that is over the plan", async () => {
+  test("a suggestion replaces each value out of range by the nearest value that the plan allows", async () => {
     expect(await adviceFor({ fen: startFen, depth: 0, multipv: 0, movetime_ms: 1 })).toEqual([
       "out_of_range",
       "send_suggested_request",
@@ -76,7 +76,7 @@ describe("to a caller", () => {
       "invalid_option",
       { options: { uci_limit_strength: true, uci_elo: 1500 } },
     ],
-  ])("a wrong type or a misspelt key is corrected in the suggestion: %j", async (sent, code, suggested) => {
+  ])("a suggestion corrects a wrong type or a misspelt key: %j", async (sent, code, suggested) => {
     const advice = [code, "send_suggested_request", { fen: startFen, ...suggested }];
     expect(await adviceFor({ fen: startFen, ...sent })).toEqual(advice);
     const { body } = await post(`${app.url}/v1/eval/batch`, { requests: [{ fen: startFen, ...sent }] });
@@ -85,7 +85,7 @@ describe("to a caller", () => {
     expect((await post(`${app.url}/v1/eval`, { fen: startFen, ...suggested })).status).toBe(200);
   });
 
-  test("a misspelt key of a required field, of a batch and of a game is corrected in the suggestion", async () => {
+  test("a suggestion corrects misspelt keys of required fields, of batches and of games", async () => {
     for (const [path, sent, suggested] of [
       ["/v1/eval", { FEN: "startpos", depth: 2 }, { depth: 2, fen: "startpos" }],
       ["/v1/eval/batch", { request: [{ fen: "startpos" }] }, { requests: [{ fen: "startpos" }] }],
@@ -108,11 +108,11 @@ describe("to a caller", () => {
     [{ deeper: 3 }, "unknown_field"],
     [{ options: { uci_limit_strength: 1 } }, "invalid_option"],
     [{ options: { uci_elo: "2000" } }, "invalid_option"],
-  ])("a request that cannot be corrected for certain gets no suggestion: %j", async (sent, code) => {
+  ])("a request with several possible corrections gets no suggestion: %j", async (sent, code) => {
     expect(await adviceFor({ fen: startFen, ...sent })).toEqual([code, "fix_request", null]);
   });
 
-  test("a suggestion completes a FEN, and keeps the rest of the request but for what is null", async () => {
+  test("a suggestion completes the FEN and keeps all other fields except null values", async () => {
     expect(await adviceFor({ fen: board, depth: 3, path: "wasm", engine: null })).toEqual([
       "invalid_fen",
       "send_suggested_request",
@@ -137,7 +137,7 @@ describe("to a caller", () => {
     }
   });
 
-  test("the items of a batch over RPC get suggestions, too", async () => {
+  test("the invalid items of a batch over RPC get suggestions", async () => {
     const transport = createConnectTransport({ baseUrl: app.url, httpVersion: "1.1" });
     const client = createClient(AnalysisService, transport);
     const requests = [
@@ -159,7 +159,7 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("a caller with a key gets suggestions up to the limits of the key", async () => {
+  test("a client with a key gets suggestions within the limits of the key", async () => {
     const { body } = await post(`${app.url}/v1/keys`, {});
     const keyed = { ...json, Authorization: `Bearer ${body.key}` };
     expect(await adviceFor({ fen: startFen, depth: 30 }, "/v1/eval", keyed)).toEqual([
@@ -169,7 +169,7 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("every suggested request is answered with 200 when it is sent back", async () => {
+  test("every suggested request is answered with 200", async () => {
     let suggested = 0;
     const sendBack = async (advice: Advice) => {
       const { code, next_action, suggested_request: suggestion } = advice;
@@ -210,7 +210,7 @@ describe("to a caller", () => {
   });
 });
 
-test("a caller without a key gets no suggestion if a key is required", async () => {
+test("a client without a key gets no suggestion if a key is required", async () => {
   const { body } = await post(`${keysOnly.url}/v1/eval`, { fen: startFen, depth: -1 });
   expect([body.next_action, body.suggested_request]).toEqual(["contact_operator", null]);
 });

@@ -10,7 +10,7 @@ const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProces
 
 describe("a server whose thread is busy for long", () => {
   test.each([json, ...rpcProtocols])(
-    "a server whose event loop is busy for long refuses analyses unread, through $name",
+    "a server with a busy event loop refuses analyses through $name before it reads their bodies",
     async ({ open }) => {
       await using protocol = open(app.url);
       expect(await protocol.call("evaluate", { fen: startFen, depth: 1 })).toMatchObject({
@@ -24,7 +24,7 @@ describe("a server whose thread is busy for long", () => {
     },
   );
 
-  test("a server whose event loop is busy for long answers probes", async () => {
+  test("a server with a busy event loop answers probes", async () => {
     expect((await fetch(`${app.url}/healthz`)).status).toBe(200);
     expect((await fetch(`${app.url}/readyz`)).status).toBe(200);
   });

@@ -46,7 +46,7 @@ function startSearches(count: number, headers: Readonly<Record<string, string>>)
   };
 }
 
-test("Retry-After of too many searches at a time is the time that they are expected to take, not the longest", async () => {
+test("Retry-After for too many concurrent searches is the expected search time, not the maximum time", async () => {
   await using searches = startSearches(6, await newCaller());
   const { answers } = searches;
   await expect.poll(() => answers.length, { timeout: patienceMs }).toBe(2);
@@ -59,7 +59,7 @@ test("Retry-After of too many searches at a time is the time that they are expec
   }
 });
 
-test("a caller runs no more searches at a time than the plan allows, a refused search costs nothing, and others are not refused", async () => {
+test("a client can run only as many concurrent searches as the plan allows, and other clients are not affected", async () => {
   const caller = await newCaller();
   {
     await using _ = startSearches(4, caller);
@@ -72,7 +72,7 @@ test("a caller runs no more searches at a time than the plan allows, a refused s
   expect((await post(`${app.url}/v1/eval`, quick, caller)).status).toBe(200);
 });
 
-test("a batch waits while single searches of its caller are running, instead of failing", async () => {
+test("a batch waits while single searches of the same client run", async () => {
   const caller = await newCaller();
   const searches = startSearches(4, caller);
   await expect.poll(() => engines.searching, { timeout: patienceMs }).toBe(4);

@@ -21,7 +21,7 @@ const port = await freePort();
 let app: App | undefined;
 afterAll(() => app?.stop());
 
-test("health and reflection answer while engines start and while the server stops, and their open streams do not delay the stop", async () => {
+test("health and reflection work while the server starts and stops, and their open streams do not delay the stop", async () => {
   const config = loadConfig({
     KIBITZ_PORT: String(port),
     KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite",

@@ -58,7 +58,7 @@ function useTransport(open: ToolClient["open"]): () => Transport {
 describe.each(toolClients)("health through $name", ({ open }) => {
   const transport = useTransport(open);
 
-  test("health is answered without a key, with the caller's id and no limits", async () => {
+  test("the health service needs no key, has no limits and returns the request id of the client", async () => {
     let headers = new Headers();
     const answer = await createClient(Health, transport()).check(
       { service: "chess.analysis.v1.AnalysisService" },
@@ -74,7 +74,7 @@ describe.each(toolClients)("health through $name", ({ open }) => {
     expect(headers.get("ratelimit")).toBeNull();
   });
 
-  test("health can be watched, and a watcher who leaves is forgotten", async () => {
+  test("the server removes a health watch when its client disconnects", async () => {
     const leaving = new AbortController();
     const watch = createClient(Health, transport()).watch({ service: "nope" }, { signal: leaving.signal });
     const stream = watch[Symbol.asyncIterator]();
@@ -84,7 +84,7 @@ describe.each(toolClients)("health through $name", ({ open }) => {
     await expect(next).rejects.toMatchObject({ code: Code.Canceled });
   });
 
-  test("health is answered with any credential", async () => {
+  test("the health service ignores credentials", async () => {
     const headers = { Authorization: "Bearer kbz_wrong" };
     const answer = await createClient(Health, transport()).check({}, { headers });
     expect(answer).toMatchObject({ status: Status.SERVING });
@@ -94,7 +94,7 @@ describe.each(toolClients)("health through $name", ({ open }) => {
 describe.each(toolClients.filter(({ duplex }) => duplex))("reflection through $name", ({ open }) => {
   const transport = useTransport(open);
 
-  test("reflection is answered with any credential", async () => {
+  test("the reflection service ignores credentials", async () => {
     const client = createClient(ServerReflection, transport());
     const headers = { Authorization: "Bearer kbz_wrong" };
     expect(await Array.fromAsync(client.serverReflectionInfo(listServices(), { headers }))).toHaveLength(1);
@@ -111,7 +111,7 @@ describe.each(toolClients.filter(({ duplex }) => duplex))("reflection through $n
     },
   );
 
-  test("reflection answers questions one after the other, and ends at one that is too long", async () => {
+  test("a reflection stream answers one request after the other, and ends at a request that is too long", async () => {
     const questions: string[] = [];
     let wake = () => {};
     const requests = (async function* () {
@@ -156,7 +156,7 @@ describe("grpc-js, which knows the protos only", () => {
     return client as any;
   };
 
-  test("grpc-js checks health, gets not found, and watches", async () => {
+  test("grpc-js can check and watch health, and gets not found for an unknown service", async () => {
     const client = open(grpc.health.v1.Health);
     const check = (service: string) =>
       new Promise<{ error: ServiceError | null; answer?: unknown }>((resolve) =>
@@ -173,7 +173,7 @@ describe("grpc-js, which knows the protos only", () => {
     watch.cancel();
   });
 
-  test("grpc-js gets the proto files by reflection", async () => {
+  test("grpc-js can read the proto files through reflection", async () => {
     const stream = open(grpc.reflection.v1.ServerReflection).serverReflectionInfo();
     stream.write({ fileContainingSymbol: "chess.analysis.v1.KeyService.CreateKey" });
     stream.end();
@@ -184,7 +184,7 @@ describe("grpc-js, which knows the protos only", () => {
   });
 });
 
-test("reflection lists every service of the protos, and each of their calls is answered", async () => {
+test("reflection lists every service of the .proto files, and every listed call exists", async () => {
   const protos = globSync(["proto/**/*.proto", "third_party/grpc/**/*.proto"]).map((path) =>
     readFileSync(path, "utf8"),
   );
@@ -206,7 +206,7 @@ test("reflection lists every service of the protos, and each of their calls is a
   }
 });
 
-test("health over Connect is answered in JSON, as curl asks", async () => {
+test("health over Connect answers in JSON, so curl can call it", async () => {
   const answer = await fetch(`${app.url}${checkPath}`, json('{"service": "chess.analysis.v1.KeyService"}'));
   expect([answer.status, await answer.json()]).toEqual([200, { status: "SERVING" }]);
   const all = await fetch(`${app.url}/grpc.health.v1.Health/List`, json("{}"));
@@ -224,7 +224,7 @@ describe("an invalid call of health or reflection", () => {
     ["a service that is not known", "/grpc.health.v1.Nope/Check", json("{}", "application/proto"), 501],
     ["an older version", "/grpc.health.v1alpha.Health/Check", json("{}"), 404],
   ])(
-    "an invalid call of health or reflection is refused, and the process stays alive: %s",
+    "an invalid call of health or reflection is refused, and the server keeps running: %s",
     async (_, path, init, status) => {
       const answer = await fetch(app.url + path, init);
       expect(answer.status).toBe(status);
@@ -235,7 +235,7 @@ describe("an invalid call of health or reflection", () => {
   );
 
   test.each([checkPath, reflectionPath])(
-    "a malformed host is refused, and the process stays alive, for %s",
+    "a request with a malformed host is refused, and the server keeps running, for %s",
     async (path) => {
       const port = Number(new URL(app.url).port);
       const head = `POST ${path} HTTP/1.1\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: close\r\n`;
@@ -260,7 +260,7 @@ describe("an invalid call of health or reflection", () => {
     ["bytes that are no message", Buffer.from([0, 0, 0, 0, 2, 0x0a, 0xff]), { "grpc-status": "3" }],
     ["a length beyond all bounds", Buffer.from([0, 255, 255, 255, 255, 1]), { "grpc-status": "8" }],
   ])(
-    "a stream of reflection with %s is refused or ended, and the process stays alive",
+    "a reflection stream with %s is refused or ended, and the server keeps running",
     async (_, body, trailers) => {
       const client = connectHttp2(app.url);
       onTestFinished(() => client.destroy());
@@ -273,7 +273,7 @@ describe("an invalid call of health or reflection", () => {
   );
 });
 
-test("a caller that leaves a stream of reflection in any way is forgotten, and the process stays alive", async () => {
+test("the server removes a reflection stream after any kind of disconnect, and keeps running", async () => {
   for (let round = 0; round < 30; round++) {
     const client = connectHttp2(app.url);
     client.on("error", () => {});

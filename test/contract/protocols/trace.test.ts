@@ -17,7 +17,7 @@ const requests = [
 
 describe.each(heads)("through $name", ({ ask }) => {
   test.each(requests)(
-    "%s carries the id of the request and a span of the caller's trace",
+    "%s returns the id of the request and a span of the client's trace",
     async (_, request) => {
       const { headers } = await ask(app.url, request, traced);
       expect(headers.get("x-request-id")).toBe("order-66");
@@ -30,13 +30,16 @@ describe.each(heads)("through $name", ({ ask }) => {
     },
   );
 
-  test.each(requests)("%s gets a new id if its request has none, and no trace", async (_, request) => {
-    const { headers } = await ask(app.url, request);
-    expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
-    expect(headers.get("traceparent")).toBeNull();
-  });
+  test.each(requests)(
+    "%s returns a new request id and no trace if the request has neither",
+    async (_, request) => {
+      const { headers } = await ask(app.url, request);
+      expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
+      expect(headers.get("traceparent")).toBeNull();
+    },
+  );
 
-  test("an invalid request id is replaced, and an invalid trace is left out", async () => {
+  test("an invalid request id is replaced, and an invalid trace is omitted", async () => {
     const { headers } = await ask(
       app.url,
       { fen: startFen, depth: 1 },
@@ -48,7 +51,7 @@ describe.each(heads)("through $name", ({ ask }) => {
 });
 
 test.each(["/", "/healthz", "/problems", "/nothing", "/engines"])(
-  "GET %s carries the request id and the trace",
+  "GET %s returns the request id and the trace",
   async (path) => {
     const { headers } = await fetch(app.url + path, { headers: traced });
     expect(headers.get("x-request-id")).toBe("order-66");

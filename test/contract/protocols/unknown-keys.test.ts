@@ -63,7 +63,7 @@ async function newKey(): Promise<string> {
 }
 
 test.each([...heads, agents])(
-  "unknown API keys through $name are looked up until their address has used up its error quota, then they are 429",
+  "unknown API keys through $name get 429 without a lookup after the error quota of the address is used up",
   async ({ ask, ...kind }) => {
     const address = newAddress();
     const askWith = (key: string, from = address) => ask(app.url, quick, { ...from, ...bearer(key) });
@@ -88,7 +88,7 @@ test.each([...heads, agents])(
   },
 );
 
-test("keys that are refused by their form alone cost no error quota", async () => {
+test("malformed keys do not use the error quota", async () => {
   const address = newAddress();
   for (let count = 0; count < 2 * quota; count++) {
     const headers = { ...json, ...address, ...bearer(`${createApiKey()}x`) };

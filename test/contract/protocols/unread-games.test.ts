@@ -35,7 +35,7 @@ const noGame = { pgn: "1. e4 e4" };
 
 describe("if the window of a caller is used up, a game is refused unread", () => {
   test.each([json, ...rpcProtocols])(
-    "a game is refused unread through $name if its caller's window is used up",
+    "a game through $name is refused before parsing if the rate limit is used up",
     async (kind) => {
       const caller = newCaller();
       await using protocol = kind.open(app.url);
@@ -50,7 +50,7 @@ describe("if the window of a caller is used up, a game is refused unread", () =>
   );
 
   test.each(["text/event-stream", "application/x-ndjson"])(
-    "a game is refused unread through plain JSON as %s if its caller's window is used up",
+    "a game through plain JSON as %s is refused before parsing if the rate limit is used up",
     async (accept) => {
       const caller = newCaller();
       await useUp(caller);
@@ -70,18 +70,21 @@ describe("if the window of a caller is used up, a game is refused unread", () =>
     ["review_game", noGame],
     ["analyze_position", { ...noGame, ply: 0 }],
     ["play_moves", { moves: ["e4", "e4"] }],
-  ])("a game is refused unread through the tool %s if its caller's window is used up", async (name, args) => {
-    const caller = newCaller();
-    const call = (message: typeof newMessage) => {
-      const { headers, body } = message("tools/call", { name, arguments: args });
-      return send(app.url, { headers: { ...headers, ...caller }, body });
-    };
-    expect(JSON.stringify((await call(newMessage)).body)).toContain("illegal_move");
-    await useUp(caller);
-    for (const message of [newMessage, oldMessage]) {
-      expect(JSON.stringify((await call(message)).body.result)).toContain("rate_limited");
-    }
-  });
+  ])(
+    "a game through the tool %s is refused before parsing if the rate limit is used up",
+    async (name, args) => {
+      const caller = newCaller();
+      const call = (message: typeof newMessage) => {
+        const { headers, body } = message("tools/call", { name, arguments: args });
+        return send(app.url, { headers: { ...headers, ...caller }, body });
+      };
+      expect(JSON.stringify((await call(newMessage)).body)).toContain("illegal_move");
+      await useUp(caller);
+      for (const message of [newMessage, oldMessage]) {
+        expect(JSON.stringify((await call(message)).body.result)).toContain("rate_limited");
+      }
+    },
+  );
 });
 
 describe("a review that is refused after its game was read", () => {
@@ -106,7 +109,7 @@ describe("a review that is refused after its game was read", () => {
   }
 
   test.each([json, connectBinary, grpc])(
-    "a review that is refused after its game was read, through $name, counts for the bytes that were read, until its caller is refused unread",
+    "a review through $name that is refused after its game was read uses the error quota for the bytes of the game",
     async (kind) => {
       const caller = newCaller();
       await oneIsUsed(caller);
@@ -115,7 +118,7 @@ describe("a review that is refused after its game was read", () => {
     },
   );
 
-  test("a review that is refused after its game was read, through an agent's tool, counts for the bytes that were read, until its caller is refused unread", async () => {
+  test("a review through an MCP tool that is refused after its game was read uses the error quota for the bytes of the game", async () => {
     const caller = newCaller();
     await oneIsUsed(caller);
     const { headers, body } = newMessage("tools/call", { name: "review_game", arguments: long });
@@ -124,7 +127,7 @@ describe("a review that is refused after its game was read", () => {
     );
   });
 
-  test("a review that is refused after a short game was read counts for nothing", async () => {
+  test("a review that is refused after a short game was read does not use the error quota", async () => {
     const caller = newCaller();
     await oneIsUsed(caller);
     const short = { moves: moves, depth: 1 };

@@ -180,7 +180,7 @@ describe.each(modes)("in the mode %s", (mode) => {
   }
 
   test.each([...jsonRoutes, ...rpcRoutes, health, unknownCall].map((route) => [route.name, route] as const))(
-    `the caller of %s in the mode ${mode} is authenticated`,
+    `the server authenticates the client of %s in the mode ${mode}`,
     async (_, route) => {
       for (const credential of credentials) {
         let authorization = await headerOf(credential);
@@ -211,7 +211,7 @@ describe.each(modes)("in the mode %s", (mode) => {
     },
   );
 
-  test(`pages and probes write no line in the log in the mode ${mode}`, () => {
+  test(`requests for pages and probes have no line in the log in the mode ${mode}`, () => {
     expect(unlogged.length).toBeGreaterThan(0);
     expect(unlogged.flatMap((requestId) => callLinesOf(app, requestId))).toEqual([]);
   });

@@ -70,7 +70,7 @@ describe("queries", () => {
     },
   );
 
-  test("a query that names an unknown series or label is found", () => {
+  test("the check of queries finds an unknown series or label", () => {
     expect(violationsIn('sum by (colour) (rate(kibitz_request_total{code="ok"}[5m]))')).toEqual([
       "kibitz_request_total{code}",
       "kibitz_request_total",
@@ -83,7 +83,7 @@ describe("queries", () => {
   });
 });
 
-test("the dashboard is as `npm run generate` makes it", () => {
+test("the dashboard is up to date with `npm run generate`", () => {
   expect(readFileSync(`${monitoringFolder}dashboard.json`, "utf8")).toBe(dashboardJson());
 });
 
@@ -91,7 +91,7 @@ describe("the rules", () => {
   const lists = (label: string) =>
     new Set([...rulesText.matchAll(new RegExp(`^ +${label}[=!]~"(.+)"`, "gm"))].map(([, list = ""]) => list));
 
-  test("the alert rules count 5xx as errors, except for absent pages and the caller's own deadline", () => {
+  test("the alert rules count 5xx as errors, except for unknown calls and client deadlines", () => {
     const ours = errorCodes.filter(
       (code) => errorKind(code).status >= 500 && !["unimplemented", "deadline_exceeded"].includes(code),
     );
@@ -99,13 +99,13 @@ describe("the rules", () => {
     expect([...lists("code")].toSorted()).toEqual([ours.join("|"), `ok|${ours.join("|")}`].toSorted());
   });
 
-  test("the alert rules leave out the calls of tools, because these are answered by a broken service, too", () => {
+  test("the alert rules ignore health and reflection, because even a broken service answers these calls", () => {
     const tools = [Health, ServerReflection].flatMap(({ methods }) => methods.map(({ name }) => name));
     const [left = "", ...more] = [...lists("method")];
     expect([left.split("|").toSorted(), more]).toEqual([tools.toSorted(), []]);
   });
 
-  test("the alert rules of a rehearsal have shorter times, and no other change", () => {
+  test("the alert rules for rehearsals differ only in their shorter times", () => {
     const times = /(?<=\[|\bfor: )\d+(?:ms|[smhd])\b/g;
     const inMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
     const timesOf = (text: string) =>
@@ -119,7 +119,7 @@ describe("the rules", () => {
   });
 
   test.each(alerts)(
-    "the alert $name says how severe it is, what it is, and where to read on",
+    "the alert $name has a severity, a summary, a description and a link to its runbook page",
     ({ name, text }) => {
       expect(text).toMatch(/^ +labels: \{ severity: (critical|warning|info) \}$/m);
       expect(text).toMatch(/^ +summary: ".+"$/m);

@@ -24,7 +24,7 @@ describeWith("prometheus")("the rules, as promtool sees them,", () => {
     expect(promtool("check", "config", join(monitoringFolder, "prometheus.yml"))).toContain("rules found");
   });
 
-  test("promtool accepts the alert rules of a rehearsal", () => {
+  test("promtool accepts the alert rules for rehearsals", () => {
     const file = fileOf("short.yml", shortenRules(rulesText, 120));
     expect(promtool("check", "rules", file)).toMatch(/SUCCESS: \d+ rules found/);
   });
