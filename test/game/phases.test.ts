@@ -59,7 +59,7 @@ test.each([
   ["seven pieces", "r3k2r/pppq4/8/8/8/8/PPPQ4/RN2K2R w KQkq - 0 1", "middlegame"],
   ["six pieces", "r3k2r/pppq4/8/8/8/8/PPPQ4/R3K2R w KQkq - 0 1", "endgame"],
   ["bare kings", "4k3/8/8/8/8/8/8/4K3 w - - 0 1", "endgame"],
-])("a phase of a game begins at %s", (_, fen, phase) => {
+])("the phase of a position with %s is recognized", (_, fen, phase) => {
   expect(phasesOf([fen])).toEqual([phase]);
 });
 

@@ -103,7 +103,7 @@ test.each([
 test.each([
   ['[Event "a"]\n[Result "0-1"]\n\n[Event "b"]\n\n1. e4 *\n', 28],
   ['[Event "a"]\n\n1. e4 {does not end\n\n[Event "b"]\n\n1. d4 {good} *\n', 19],
-])("a request is refused for a second game exactly if a file would be split there: %j", (text, offset) => {
+])("the error for a second game has the offset at which a file would be split: %j", (text, offset) => {
   expect(errorOf(() => gameOf(text)).violations).toMatchObject([{ code: "invalid_pgn", place: { offset } }]);
 });
 
