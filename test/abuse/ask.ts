@@ -2,7 +2,6 @@ import { type OutgoingHttpHeaders, request } from "node:http";
 
 export interface Answer {
   readonly status: number;
-  /** The names of the headers are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string;
 }
@@ -12,7 +11,6 @@ export interface Asked {
   readonly headers?: OutgoingHttpHeaders;
   readonly body?: string | Uint8Array;
   readonly signal?: AbortSignal;
-  /** The IP address of the caller. The default is 127.0.0.1. */
   readonly localAddress?: string;
 }
 
@@ -45,7 +43,6 @@ export function ask(
   });
 }
 
-/** Sends an object as JSON. A string or bytes are sent unchanged. */
 export function post(
   url: string,
   body: object | string | Uint8Array,

@@ -18,11 +18,9 @@ export interface Attack {
   /** @param address the loopback address of the caller, which no other attack uses */
   readonly send: (service: StartedService, address: string) => Promise<unknown>;
   /**
-   * The limit that bounds this attack in `public` mode. `plan` is the plan's limit on concurrent calls. `connections` is the
-   * limit on connections.
-   * - Every change tests the attacks in `open` mode, except the attacks with `connections`.
-   * - Every change also tests the attacks with `plan` in `public` mode.
-   * - Every night all other attacks are tested in `public` mode.
+   * The limit of `public` mode that bounds the attack. `plan` is the limit on concurrent calls, and `connections` is the limit
+   * on connections. Attacks with `plan` are tested in `public` mode with every change. Other attacks are tested in `public`
+   * mode every night. Attacks with `connections` are never tested in `open` mode.
    */
   readonly boundBy?: "plan" | "connections";
 }
@@ -31,7 +29,6 @@ const json: Headers = { "content-type": "application/json" };
 const gzipped: Headers = { ...json, "content-encoding": "gzip" };
 const mcp: Headers = { ...json, accept: "application/json, text/event-stream" };
 
-/** Milliseconds until the sender of an attack disconnects. */
 const attackMaxMs = 1500;
 
 function times<T>(count: number, make: (index: number) => T): T[] {
@@ -101,7 +98,6 @@ function refusedFlood(bytes: string, reason = /^HTTP\/1\.1 4/): Attack["send"] {
   };
 }
 
-/** Writes 99 requests at the same time into each of 250 connections. */
 function burst(bytes: string): Attack["send"] {
   return async ({ port }, localAddress) => {
     const sockets = await Promise.all(
@@ -123,7 +119,6 @@ function burst(bytes: string): Attack["send"] {
   };
 }
 
-/** Opens 25,000 HTTP/2 streams on 250 connections. */
 async function burstOfStreams({ url }: StartedService, localAddress: string): Promise<void> {
   const sessions = times(250, () => connectHttp2(url, { localAddress } as object).on("error", () => {}));
   await Promise.all(sessions.map((session) => Promise.race([once(session, "connect"), sleep(2000)])));
@@ -147,10 +142,8 @@ function tool(name: string, args: object, meta?: object): string {
   return JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params });
 }
 
-/** A game of 64,000 legal plies. The text has 256 kB. */
 const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 const longestGame = times(150, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
-/** A game of one move of each side and 29,000 variations. */
 const bushy = `1. e4 ${"(d4!{a})".repeat(29_000)} e5 *`;
 /**
  * A compressed batch of nearly the greatest size: about 1 kB for 300 kB of JSON. Two items are slow searches, and 58 items are

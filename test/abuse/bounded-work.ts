@@ -4,19 +4,18 @@ import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { useService } from "./started-service.ts";
 
 /**
- * The allowed latency and memory in each access mode. They exceed the 100 ms of the contract, which excludes such floods: one
- * caller sends on 200 connections as fast as possible. In `open` mode nothing limits a caller, and up to 487 MB were measured
- * with the limits of `npm start`.
+ * The contract excludes such floods from its promise of 100 ms: one caller sends on 200 connections as fast as possible. In
+ * `open` mode, up to 487 MB were measured.
  */
 const bounds = {
   public: { worstMs: 1000, peakBytes: 300e6 },
   open: { worstMs: 2500, peakBytes: 600e6 },
 } as const;
 
-/** The minimum number of probes during an attack. The test requires that 95 % of the probes take less than 250 ms. */
+/** The test requires that 95 % of these probes take less than 250 ms. */
 const probesMin = 60;
 
-/** An attack may increase the memory by this number of bytes. Without limits an attack would need gigabytes. */
+/** The memory that one attack may add. Without limits, an attack would add gigabytes. */
 const grownMaxBytes = 200e6;
 
 export function testAttacks(access: "public" | "open", attacks: readonly Attack[]): void {

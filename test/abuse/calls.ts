@@ -1,4 +1,3 @@
-/** The calls of the plain JSON protocol that have a request body. */
 export const jsonCalls = [
   "/v1/eval",
   "/v1/bestmove",
@@ -19,5 +18,5 @@ export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): B
   return Buffer.concat([head, bytes]);
 }
 
-/** A position with a checkmate. The service evaluates such a position without an engine. */
+/** The service evaluates a checkmate without an engine. */
 export const matedFen = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";

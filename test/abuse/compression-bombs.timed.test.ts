@@ -10,19 +10,18 @@ import { useService } from "./started-service.ts";
 
 const service = useService();
 
-/** 256 MiB of spaces, which JSON ignores. All tests share the buffer, because its creation takes a second. */
+/** All tests share the 256 MiB of spaces, because creating them takes a second. */
 const blanks = Buffer.alloc(256 * mib, " ");
 const bombs = { gzip: gzipSync(blanks), deflate: deflateSync(blanks) };
 /** A brotli stream of 39 bytes. A decoder allocates 16 MB for this stream. */
 const brotli = brotliCompressSync(Buffer.alloc(48 * mib, " "), {
   params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 },
 });
-/** A compression bomb for endpoints that accept 64 KiB. The decompressed size is 60 MiB. */
+/** This body is for endpoints that accept 64 KiB. */
 const small = gzipSync(Buffer.alloc(60 * mib, " "));
 
 const refused = { status: [413, 415, 400] };
 
-/** Sends a message that claims to be compressed with brotli. Returns the gRPC status of the response. */
 async function statusOfGrpc(client: ClientHttp2Session, message: Buffer): Promise<unknown> {
   const stream = client.request({
     ":method": "POST",

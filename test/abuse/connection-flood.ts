@@ -7,8 +7,8 @@ import { type StartedService, startFen } from "./started-service.ts";
 const openedAtOnce = 20;
 
 /**
- * Opens connections as fast as possible, and does not close them. After every 20 connections, a probe from another address is
- * sent, which has to wait in the accept queue of the service.
+ * Opens connections as fast as possible, and leaves them open. After every 20 connections, a probe is sent from another
+ * address.
  * @returns the HTTP statuses of the probes, and a function that closes the connections
  */
 export async function floodWithConnections(
@@ -40,7 +40,7 @@ export async function floodWithConnections(
 
 type Statuses = readonly (number | undefined)[];
 
-/** Sends a request over a new connection. Resolves with the HTTP status, or with undefined if the connection fails. */
+/** Resolves with the HTTP status, or with undefined if the connection fails. */
 function statusFrom(
   { url }: StartedService,
   localAddress: string,
@@ -56,11 +56,9 @@ function statusFrom(
   });
 }
 
-/** The number of addresses that {@link newCaller} has returned. */
 let callers = 0;
 const newCaller = () => `127.1.${++callers >> 8}.${callers & 255}`;
 
-/** Fails if another caller is refused during the flood or after the flood. */
 export async function expectOthersAnswered(
   service: StartedService,
   flooding: ReturnType<typeof floodWithConnections>,

@@ -16,7 +16,7 @@ const halfCalls = Array.from({ length: 10 }, (_, count) =>
   ),
 );
 
-/** The first bytes that each connection sends. After these bytes the connection sends nothing more. */
+/** Each connection sends these bytes and then nothing more. */
 const kinds: Readonly<Record<string, string | Uint8Array>> = {
   nothing: "",
   "a probe": rawRequest("GET /healthz"),

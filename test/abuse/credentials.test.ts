@@ -11,7 +11,6 @@ const service = useService({ KIBITZ_ACCESS: "public" });
 const key = createApiKey();
 const mistyped = `${key.slice(0, -1)}${key.endsWith("0") ? "1" : "0"}`;
 
-/** Invalid values of the header `Authorization`. One of the values is a well-formed key that does not exist. */
 const bad = [
   "",
   " ",

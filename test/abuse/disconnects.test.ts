@@ -13,7 +13,6 @@ const native = nativeStockfish();
 const service = useService({ KIBITZ_NATIVE_ENGINES: native ?? "none", KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });
 
 const slots = 2;
-/** Milliseconds from the start of each search until its caller disconnects. */
 const underWayMs = 250;
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -62,7 +61,7 @@ const engines: readonly (readonly [name: string, request: { engine?: string; pat
   ...rowsWith(["native"], ["a native engine", { path: "native" }] as const),
 ];
 
-/** Adds the id of an engine that has a native build, because the engine `latest` may have none. */
+/** The engine `latest` may have no native build, so this function looks for an engine that has a native build. */
 async function withEngine(request: {
   engine?: string;
   path: string;
@@ -77,9 +76,7 @@ async function withEngine(request: {
   return { engine: found?.id ?? expect.fail("no native engine"), path: "native" };
 }
 
-/**
- * Fails if a new search has to wait. Before the call, disconnected callers had started a search of one minute in every slot.
- */
+/** Fails if a new search has to wait for an engine. */
 async function expectEnginesFree(which: { readonly engine: string; readonly path: string }): Promise<void> {
   const answered = service.post("/v1/eval", { fen: startFen, depth: 5, ...which });
   const late = sleep(patienceMs).then(() => expect.fail("no engine is free"));
@@ -87,7 +84,6 @@ async function expectEnginesFree(which: { readonly engine: string; readonly path
   await expectEnginesIdle();
 }
 
-/** Waits until the engines use no processor time. */
 function expectEnginesIdle(): Promise<void> {
   return vi.waitFor(async () => {
     const before = cpuOfEngines();

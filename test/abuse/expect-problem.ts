@@ -39,7 +39,6 @@ const nextActions = [
   "contact_operator",
 ];
 
-/** An error response may repeat up to this number of characters of a request. */
 const echoMax = 64;
 
 /**
@@ -80,7 +79,6 @@ export function expectProblem(
   return problem;
 }
 
-/** Fails if the response contains control characters. */
 function expectPlainText({ body }: Answer, problem: Problem): void {
   expect(body.trimEnd()).not.toMatch(control);
   for (const text of [problem.detail, ...problem.errors.map(({ message }) => message)]) {
@@ -88,14 +86,11 @@ function expectPlainText({ body }: Answer, problem: Problem): void {
   }
 }
 
-/**
- * The control characters of C0, DEL and C1, and the separators that some programs treat as a line break. In C1, U+009B alone
- * begins an escape sequence.
- */
+/** Includes the separators that some programs treat as a line break. The character U+009B alone begins an escape sequence. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 
-/** Returns the first part of the request that the response repeats although the part is longer than {@link echoMax}. */
+/** Returns the first part of the request that appears in the response and is longer than {@link echoMax}. */
 function longestEcho(text: string, sent: string): string {
   for (let at = 0; sent.length > echoMax && at + echoMax < text.length; at++) {
     const piece = text.slice(at, at + echoMax + 1);

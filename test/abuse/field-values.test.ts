@@ -5,7 +5,7 @@ import { startFen, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** Invalid integers as JSON text. JavaScript numbers would round some of these values. */
+/** The values are JSON text, because JavaScript would round some of the numbers. */
 const noIntegers = [
   '"14"',
   '""',

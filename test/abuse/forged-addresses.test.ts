@@ -5,7 +5,6 @@ import { useService } from "./started-service.ts";
 
 const service = useService({ KIBITZ_ACCESS: "public" });
 
-/** Headers in which clients and proxies can claim the address of a client. */
 const cousins = [
   "X-Forwarded-For",
   "Forwarded",

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** The types of HTTP/2 frames (RFC 9113). The tests build frames that a correct client library would not send. */
+/** The frame types of HTTP/2 (RFC 9113). The tests build frames that no correct client library would send. */
 
 export const frameType = {
   data: 0,
@@ -76,10 +76,8 @@ export function requestFields(
   ];
 }
 
-/** An open HTTP/2 connection. The connection preface and the settings have been sent. */
 export interface FrameClient {
   readonly socket: Socket;
-  /** The received frames in the order of their arrival. */
   readonly frames: readonly {
     readonly type: number;
     readonly flags: number;
@@ -87,7 +85,7 @@ export interface FrameClient {
     readonly payload: Buffer;
   }[];
   readonly closed: Promise<void>;
-  /** Resolves with `true` when the socket accepts more data, or with `false` when the socket is closed. */
+  /** Resolves with `true` when the socket accepts more data. Resolves with `false` when the socket is closed. */
   send(...frames: readonly Uint8Array[]): Promise<boolean>;
 }
 

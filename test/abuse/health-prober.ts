@@ -6,7 +6,6 @@ import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startStopwatch } from "../support/stopwatch.ts";
 
-/** The service that the child process probes. */
 export interface Watched {
   readonly url: string;
   readonly pid: number;
@@ -17,7 +16,7 @@ const everyMs = 10;
 /** Every tenth probe opens a new connection. All other probes reuse one connection, as most load balancers do. */
 const newConnectionEvery = 10;
 
-/** The milliseconds between the remaining probes after `stop`. The process continues until it has sent `probesMin` probes. */
+/** Milliseconds between probes after `stop`, until `probesMin` probes have been sent. */
 const everyMsAtEnd = 3;
 
 // Exit if the parent process ends.

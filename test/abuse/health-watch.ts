@@ -7,26 +7,20 @@ import { forgetPeak, vitalsOf } from "./processes-of.ts";
 import type { StartedService } from "./started-service.ts";
 
 export interface Health {
-  /** The number of all probes. At least 20 probes are sent. */
   readonly probes: number;
-  /** The number of probes without a response of status 200. */
   readonly failed: number;
   /** Milliseconds. The time in which the prober or the service waited for a processor core is subtracted. */
   readonly medianMs: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
   readonly worstMs: number;
-  /** The greatest memory of the server during the watch, in bytes. */
   readonly peakBytes: number;
   readonly grownBytes: number;
 }
 
 export const mib = 1024 * 1024;
 
-/**
- * Child processes for the next calls of {@link watchHealth}. A child process is reused, because its start takes longer than
- * many attacks.
- */
+/** A child process is reused, because its start takes longer than many attacks. */
 const idleProbers: ChildProcess[] = [];
 
 function startProber(): ChildProcess {
@@ -69,18 +63,15 @@ export async function watchHealth(
   };
 }
 
-/**
- * The allowed memory of the server under attack, in bytes. This is 25 % more than 200 MB, the memory after a million ordinary
- * requests (docs/measured.md).
- */
+/** Bytes. A million ordinary requests need 200 MB (docs/measured.md). */
 const serverMaxBytes = 250e6;
 
-/** The allowed memory of the shared service, in bytes. Earlier test files have increased the heap of this service. */
+/** Bytes. This limit is higher, because earlier test files have increased the heap of the shared service. */
 export const sharedMaxBytes = 400e6;
 
 /**
- * Fails if an attack affects other callers. The contract promises that every probe is answered with 200 within 100 ms under
- * overload. The memory of the server must stay below its bound, too.
+ * Fails if other callers notice an attack: every probe must have status 200 within 100 ms, the promise of the contract under
+ * overload.
  */
 export function expectUnharmed(
   health: Health,
@@ -101,7 +92,7 @@ interface Probes {
   readonly failed: number;
 }
 
-/** Returns a quantile of times in any order. For the median, `share` is 0.5. */
+/** Returns a quantile of unsorted times. A `share` of 0.5 gives the median. */
 export function quantileOf(times: readonly number[], share: number): number {
   const sorted = times.toSorted((a, b) => a - b);
   return Math.round(sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0);

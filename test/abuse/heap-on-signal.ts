@@ -3,8 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * `node --import` loads this file into a service. On SIGUSR2 the service collects all garbage. Then the service writes the
- * number of bytes in use to the file named by `LIVE_BYTES_FILE`. These bytes are live heap and external memory.
+ * This file is loaded into a service with `node --import`. On SIGUSR2 it runs a garbage collection and writes the used bytes to
+ * the file `LIVE_BYTES_FILE`.
  */
 setFlagsFromString("--expose-gc");
 // V8 would discard bytecode of unused functions and compile it again. The measured size would vary.

@@ -3,10 +3,7 @@ import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { startFen, useService } from "./started-service.ts";
 
-/**
- * The access modes and the settings. In `public` mode the plan limits the depth, therefore an error suggests no corrected
- * request.
- */
+/** In `public` mode the plan limits the depth, so the errors suggest no corrected request. */
 const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = [
   ["open", {}],
   [
@@ -21,7 +18,6 @@ const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = 
   ],
 ];
 
-/** A game of 596 plies. A request may have 600 plies. */
 const shuffle = Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 
 describe.each(modes)("in the mode %s", (mode, env) => {

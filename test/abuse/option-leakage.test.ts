@@ -21,10 +21,7 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
   .filter((line) => line.class === "tactic")
   .map(({ fen }) => fen);
 
-/**
- * Returns the response without its id, times and cache status. The rest depends only on the position, the depth and the
- * options.
- */
+/** Removes the fields that differ between equal searches. */
 function settled(body: string): object {
   const { id: _, search, ...answer } = JSON.parse(body);
   const { time_ms: _time, nps: _nps, queue_ms: _queue, cached: _cached, ...rest } = search;

@@ -5,7 +5,7 @@ import { expectProblem } from "./expect-problem.ts";
 import { expectUnharmed, type Health, watchHealth } from "./health-watch.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** Positions from the corpus. Each request uses a different position, because equal requests would share one search. */
+/** Each request needs another position, because equal requests would share one search. */
 const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
@@ -17,7 +17,8 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
 const callers = 100;
 const searchMs = 2000;
 /**
- * The allowed milliseconds of a probe while all callers connect. The contract excludes floods of connections from its 100 ms.
+ * The allowed milliseconds of a probe while all callers connect. The contract excludes floods of connections from its promise
+ * of 100 ms.
  */
 const burstMaxMs = 250;
 

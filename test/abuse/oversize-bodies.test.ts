@@ -103,7 +103,7 @@ test.concurrent.each([
   },
 );
 
-/** The service may accept this number of bytes: it discards the body for one second, and socket buffers contain more bytes. */
+/** The service discards a body for one second, and socket buffers contain more bytes. */
 const takenMaxBytes = 64 * mib;
 const badKey = `Authorization: Bearer kbz_${"0".repeat(36)}`;
 

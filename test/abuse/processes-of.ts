@@ -1,9 +1,8 @@
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 
 export interface Vitals {
-  /** The current memory of the process in bytes. */
   readonly rssBytes: number;
-  /** The peak memory of the process in bytes since {@link forgetPeak}. */
+  /** The peak since the last call of {@link forgetPeak}. */
   readonly peakBytes: number;
 }
 
@@ -19,7 +18,7 @@ export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Lists the open file descriptors of a process, without the pipes to its engines: the number of engines varies. */
+/** Lists the open file descriptors of a process. The pipes to engines are excluded, because their number varies. */
 export function descriptorsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder)
@@ -34,7 +33,7 @@ export function descriptorsOf(pid: number): readonly string[] {
     .toSorted();
 }
 
-/** Returns the milliseconds of processor time that a process has used. The resolution is 10 ms. */
+/** The resolution is 10 ms. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

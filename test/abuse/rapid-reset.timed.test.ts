@@ -37,14 +37,10 @@ const evaluate = (count: number, path = "/v1/eval", body = search) => [
 const cancel = (count: number) => frame(frameType.rstStream, 0, idOf(count), uint32(8));
 
 interface Flood {
-  /** Returns the frames of one repetition. */
   readonly frames: (count: number) => readonly Uint8Array[];
-  /** The number of repetitions. The service closes most connections much earlier. */
   readonly times: number;
   readonly begin?: readonly Uint8Array[];
-  /** True if the service must close the connection. */
   readonly isEnded: boolean;
-  /** True if the client does not read from the connection. */
   readonly deaf?: true;
 }
 
@@ -173,7 +169,6 @@ const floods: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** Milliseconds until the client stops the flood. */
 const floodMaxMs = 1500;
 
 async function send({ frames, times, begin = [], deaf }: Flood): Promise<FrameClient> {

@@ -2,11 +2,10 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Answer } from "./ask.ts";
 
-/** An open connection over which a test sends any bytes. */
 export interface RawClient {
   readonly socket: Socket;
   received(): string;
-  /** Resolves with all received bytes when the connection is closed, even after an error. */
+  /** Resolves with all received bytes when the connection is closed. Never rejects. */
   readonly closed: Promise<string>;
 }
 
@@ -22,14 +21,11 @@ export async function open(port: number): Promise<RawClient> {
   return { socket, received, closed };
 }
 
-/**
- * Milliseconds. The service closes a connection after 10 s or 15 s without a complete request. The connections in the tests
- * must be closed earlier, for another reason.
- */
+/** This is less than 10 s, the shortest timeout of the service for an incomplete request. */
 const closedMaxMs = 9000;
 
 /**
- * Opens a connection and sends bytes. Resolves with the received bytes when the service closes the connection. Rejects after 9
+ * Sends bytes over a new connection. Resolves with the received bytes when the service closes the connection. Rejects after 9
  * s.
  */
 export async function exchange(port: number, bytes: string | Uint8Array): Promise<string> {
@@ -59,7 +55,7 @@ export function rawRequest(line: string, headers: readonly string[] = [], body =
   return `${line} HTTP/1.1\r\n${["Host: x", ...headers].map((header) => `${header}\r\n`).join("")}\r\n${body}`;
 }
 
-/** Parses the received bytes of a connection as HTTP/1.1 responses. The last response may be incomplete. */
+/** The last response may be incomplete. */
 export function answersFrom(received: string): readonly Answer[] {
   const answers: Answer[] = [];
   let rest = received;

@@ -1,6 +1,6 @@
 /**
- * The worker thread of `floodWithRefusals`. It sends invalid requests, the next one as soon as a response arrives. When the
- * thread receives a message, it stops and reports the responses.
+ * The worker thread of `floodWithRefusals`. It sends invalid requests until it receives a message. Then it reports the
+ * responses.
  */
 import { Agent, request } from "node:http";
 import { parentPort, workerData } from "node:worker_threads";
@@ -17,7 +17,6 @@ interface Settings {
 const { url, connections, path, bodies, headers, localAddress } = workerData as Settings;
 const agent = new Agent({ keepAlive: true, maxSockets: connections });
 const statuses = new Map<number, number>();
-/** The number of responses with the header Retry-After. */
 let withRetryAfter = 0;
 let retryAfterS: number | undefined;
 let stopped = false;

@@ -7,18 +7,15 @@ import { startStopwatch } from "../support/stopwatch.ts";
 
 const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** A game of 596 plies, of at most 600, with an invalid depth. */
 const longGame = {
   fen: startFen,
   moves: Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat(),
   depth: 5_000_000_000,
 };
 
-/** Requests to one path. The bodies and the headers take turns. */
 export interface Flood {
   readonly path: string;
   readonly bodies: readonly string[];
-  /** Header sets in addition to Content-Type. */
   readonly headers?: readonly Readonly<Record<string, string>>[];
 }
 
@@ -100,9 +97,7 @@ export const refused: Readonly<Record<string, Flood>> = {
   },
 };
 
-/**
- * Requests that the service refuses because of their headers, without reading the body. `statuses` lists the allowed responses.
- */
+/** Requests that are refused because of their headers, before the body is read. `statuses` lists the allowed responses. */
 export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: readonly number[] }>> = {
   "agents of foreign pages and hosts, and with keys that there are not": {
     path: "/mcp",
@@ -118,9 +113,7 @@ export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: re
 };
 
 export interface Flooded {
-  /** The number of responses for each status. */
   readonly statuses: ReadonlyMap<number, number>;
-  /** The number of responses with the header Retry-After. */
   readonly withRetryAfter: number;
   readonly retryAfterS: number | undefined;
 }
@@ -128,7 +121,7 @@ export interface Flooded {
 export const connections = 20;
 
 /**
- * Sends invalid requests over twenty connections, without a key, until the returned function is called.
+ * Sends invalid requests over twenty connections until the returned function is called.
  * @param localAddress the address of the caller: each address has its own error quota
  */
 export async function floodWithRefusals(
@@ -149,11 +142,8 @@ export async function floodWithRefusals(
 }
 
 export interface Bystanders {
-  /**
-   * The milliseconds of each request. The time in which the caller or the service waited for a processor core is subtracted.
-   */
+  /** Milliseconds. The time in which the caller or the service waited for a processor core is subtracted. */
   readonly tookMs: readonly number[];
-  /** The number of responses with another status than 200. */
   readonly failed: number;
 }
 

@@ -10,10 +10,7 @@ const service = useSharedService();
 
 const json = "Content-Type: application/json";
 const chunked = "Transfer-Encoding: chunked";
-/**
- * A request that a proxy would not notice in the bytes of another request. If the service parsed it, the 404 response would
- * contain the path.
- */
+/** If the service parsed this as a request, the response would be a 404 that contains the path. */
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
 const eval_ = (headers: readonly string[], body: string) =>
   rawRequest("POST /v1/eval", [json, ...headers], body);

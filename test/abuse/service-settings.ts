@@ -1,9 +1,8 @@
 import { quickestSettings } from "../support/quickest-settings.ts";
 
-/** The number of concurrent searches. The smallest supported machine has this number of cores. */
+/** The smallest supported machine has two processor cores. */
 export const slots = 2;
 
-/** The default settings of the services in these tests. */
 export const serviceSettings = {
   ...quickestSettings,
   // Without the cache, every request starts a search.

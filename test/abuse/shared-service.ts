@@ -7,14 +7,12 @@ import { nativeStockfish } from "../support/native-stockfish.ts";
 import { startServer } from "../support/start-server.ts";
 import { serviceSettings } from "./service-settings.ts";
 
-/** A running service for many test files, because starting a service for each file would take longer than the tests. */
+/** Many test files share one service, because starting a service for each file would take longer than the tests. */
 export interface SharedService {
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** The working directory of the service, which also contains its database. */
   readonly folder: string;
-  /** The path of the log file of the service. */
   readonly logFile: string;
 }
 
@@ -25,8 +23,8 @@ declare module "vitest" {
 }
 
 /**
- * Starts the shared service before all tests. After all tests, the returned function stops the service. It throws if the exit
- * code is not 0, an engine still runs, or Node has printed a warning.
+ * Starts the shared service before all tests. The returned function stops the service. The function throws if the exit code is
+ * not 0, an engine still runs, or Node has printed a warning.
  */
 export default async function startSharedService(project: TestProject): Promise<() => Promise<void>> {
   const parent = mkdtempSync(join(tmpdir(), "kibitz-abuse-"));

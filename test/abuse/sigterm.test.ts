@@ -10,10 +10,7 @@ import { open } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
-/**
- * Milliseconds until all engines must have exited after SIGKILL of the service. An engine may finish its search before it
- * exits.
- */
+/** An engine may finish its search before it exits. */
 const engineGoneMaxMs = 10_000;
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 

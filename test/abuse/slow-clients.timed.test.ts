@@ -19,17 +19,13 @@ import { expectEvaluation, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/**
- * Milliseconds. The longest timeout of the service is 15 s. If a connection is open for longer than this, no timeout applies.
- */
+/** The longest timeout of the service is 15 s. */
 const slowMaxMs = 35_000;
-/** Milliseconds between two bytes of a slow client. */
 const dribbleMs = 1000;
 
 interface Slow {
   readonly closed: Promise<unknown>;
   dribble(): void;
-  /** Fails if the received bytes are not a valid response to a slow client. */
   check(): void;
 }
 
@@ -93,7 +89,7 @@ const longHeaders = frame(
 );
 const emptyData = frame(frameType.data, 0, 1, Buffer.from(" "));
 
-/** Slow clients. The key is the part of the request that the client never finishes. */
+/** The key names the part of the request that the client never finishes. */
 const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
   "the first byte": () => overHttp1("", "", false),
   "the request line": () => overHttp1("POST /v1/ev", "a", true),
@@ -129,7 +125,7 @@ const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
     overHttp2((client) => client.send(headers(rpcOf("StreamEvaluate"), "application/grpc")), emptyData),
 };
 
-/** Complete messages. The client leaves the stream open after the message. */
+/** The client sends a complete message and leaves the stream open. */
 const whole: readonly (readonly [path: string, type: string, body: string | Uint8Array])[] = [
   ["/v1/eval", "application/json", JSON.stringify({ fen: matedFen })],
   ["/v1/bestmove", "application/json", JSON.stringify({ fen: matedFen })],

@@ -21,17 +21,15 @@ const service = useService({
 });
 
 const soakMs = 60_000;
-/** Milliseconds before the first measurement. During this time, caches fill and V8 compiles functions. */
+/** In this time, caches fill and V8 compiles functions. */
 const warmUpMs = 20_000;
 /**
- * The live heap may grow by this number of bytes after the warm-up. The size of the process would be a worse measure: it varies
- * by 70 MiB without a leak. The live heap varies by a few hundred KiB. `npm run soak` finds leaks that are too small for this
- * test, such as 0.5 KiB for each call.
+ * Bytes. Only the live heap is bounded, because the size of the process varies by 70 MiB without a leak. `npm run soak` finds
+ * smaller leaks than this test.
  */
 const liveMaxMore = 2 * mib;
 const descriptorsMaxMore = 10;
 
-/** Returns the size of the service's heap after a garbage collection, in bytes. */
 async function liveBytes(): Promise<number> {
   rmSync(liveBytesFile, { force: true });
   process.kill(service.pid, "SIGUSR2");
@@ -51,7 +49,6 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
   .map((line): { fen: string } => JSON.parse(line))
   .map(({ fen }) => fen);
 
-/** Returns a function that sends a random call, valid or invalid. */
 function createWork(random: ReturnType<typeof createRandom>): () => Promise<unknown> {
   const works: readonly (() => Promise<unknown>)[] = [
     () => service.post("/v1/eval", { fen: random.pick(fens), depth: 1 + random.below(8) }),
@@ -91,7 +88,6 @@ function createWork(random: ReturnType<typeof createRandom>): () => Promise<unkn
   return () => random.pick(works)();
 }
 
-/** Sends calls from four clients until the time `endsAt`. Returns the number of calls. */
 async function workUntil(endsAt: number, seed: number): Promise<number> {
   let done = 0;
   const client = async (number: number) => {

@@ -10,15 +10,12 @@ import { type Answer, ask, post } from "./ask.ts";
 import { descriptorsOf } from "./processes-of.ts";
 import { serviceSettings, slots } from "./service-settings.ts";
 
-/** A running `kibitz serve` in another process. */
 export interface StartedService {
-  /** Throws before and after the tests, because the service runs only during the tests. */
+  /** Throws if no test is running, because the service is started after the test file is loaded. */
   readonly url: string;
   readonly port: number;
   readonly pid: number;
-  /** The working directory of the service, which also contains its database. */
   readonly folder: string;
-  /** Returns the log of the service. */
   printed(): string;
   engines(): readonly number[];
   get(path: string, headers?: Readonly<Record<string, string>>): Promise<Answer>;
@@ -30,20 +27,20 @@ export interface StartedService {
 }
 
 export interface OwnService extends StartedService {
-  /** Sends a signal, by default SIGTERM. Resolves with the exit code. */
+  /** Resolves with the exit code. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** A service may have this number of file descriptors more than after its first response. */
+/** A service may have four file descriptors more than after its first response. */
 const spareDescriptors = 4;
-/** Each engine adds three file descriptors to the service: two pipes, and one for watching the process. */
+/** The service has two pipes to each engine, and one descriptor that watches the engine's process. */
 const descriptorsOfEngine = 3;
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
 /**
  * Starts a service before the tests of a file, and stops it with SIGTERM after the tests. Fails if the service is not healthy
- * (see {@link expectHealthy}), does not exit with 0, or leaves a process running.
+ * (see {@link expectHealthy}) or does not exit with 0.
  */
 export function useService(env: Readonly<Record<string, string>> = {}): OwnService {
   const folder = useTemporaryFolder();
@@ -139,8 +136,7 @@ export function useSharedService(): StartedService {
 }
 
 /**
- * Fails unless the service evaluates a position, has no surplus engine, has closed all connections, and answers its probes with
- * 200.
+ * Fails unless the service evaluates a position, answers its probes with 200, and has no surplus engine and no open connection.
  */
 async function expectHealthy(
   service: Pick<StartedService, "url" | "pid">,
@@ -160,7 +156,6 @@ async function expectHealthy(
   await expectProbesAnswered(service);
 }
 
-/** Sends twenty requests to `/healthz`, each over a new connection. */
 export async function expectProbesAnswered({ url }: Pick<StartedService, "url">): Promise<void> {
   for (let probe = 0; probe < 20; probe++) {
     const { status } = await ask(`${url}/healthz`);
@@ -168,10 +163,10 @@ export async function expectProbesAnswered({ url }: Pick<StartedService, "url">)
   }
 }
 
-/** An address that no attack uses. */
+/** No attack uses this address. */
 const bystander = { localAddress: "127.0.99.1", method: "POST" };
 
-/** Fails if an ordinary caller gets no evaluation. If the service issues keys, the caller uses a new key. */
+/** Fails if an ordinary caller gets no evaluation. The caller creates a key if the service issues keys. */
 export async function expectEvaluation(url: string): Promise<void> {
   const json = { "Content-Type": "application/json" };
   const issued = await ask(`${url}/v1/keys`, { ...bystander, headers: json, body: "{}" });
@@ -183,7 +178,6 @@ export async function expectEvaluation(url: string): Promise<void> {
   expect(JSON.parse(body).best_move.uci).toMatch(/^[a-h][1-8][a-h][1-8]$/);
 }
 
-/** Returns the command line of a process. */
 function programOf(pid: number): string {
   return readFileSync(`/proc/${pid}/cmdline`, "latin1").replaceAll("\0", " ");
 }
@@ -192,7 +186,7 @@ function descriptorsWithoutEngines(pid: number): number {
   return descriptorsOf(pid).length - descriptorsOfEngine * descendantsOf(pid).length;
 }
 
-/** Returns the log lines of level error or above, and all lines that are not JSON. */
+/** Returns the log lines of level error, and the lines that are not JSON. */
 function errorsIn(lines: readonly string[]): readonly string[] {
   return lines.filter((line) => !/^\{"level":(10|20|30|40),/.test(line) || !isJson(line));
 }

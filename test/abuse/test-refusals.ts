@@ -3,22 +3,13 @@ import { expectUnharmed, quantileOf, watchHealth } from "./health-watch.ts";
 import { askFromCache, connections, type Flood, floodWithRefusals, refused, turnedAway } from "./refusals.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/**
- * Milliseconds of a flood. At least two hundred probes are sent in this time, and most of them after the error quota is used
- * up.
- */
+/** In this time at least two hundred probes are sent, most of them after the error quota is used up. */
 const floodMs = 3000;
 
-/**
- * The number of the latest flood. Each flood uses new addresses, because the flood before it has used up the error quota of its
- * addresses.
- */
+/** Each flood uses new addresses, because a flood uses up the error quota of its addresses. */
 let network = 0;
 
-/**
- * Floods the service while other callers send requests. Fails if the other callers wait too long. Returns the responses to the
- * flood.
- */
+/** Floods the service while other callers send requests. Fails if the other callers wait too long. */
 async function flooded(service: StartedService, flood: Flood) {
   network++;
   await askFromCache(service, 100 + network, 200);

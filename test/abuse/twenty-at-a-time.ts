@@ -13,19 +13,15 @@ import { codeOf, type Sent, toolCallOf, type WayIn, waysIn } from "./ways-in.ts"
 /** One of the most expensive requests of its size. */
 interface Case extends Sent {
   readonly name: string;
-  /** The expected error code in JSON. Undefined if the request succeeds. */
+  /** The expected error code in JSON, or undefined if the request succeeds. */
   readonly code?: string;
   /** The expected error code of the binary protocols. The default is `code`. */
   readonly binaryCode?: string;
   readonly mcpCode?: string;
-  /** The expected content of a successful response. */
   readonly answer?: RegExp;
-  /**
-   * The protocols that are tested with every change. By default these are all protocols. The other protocols are tested every
-   * night.
-   */
+  /** The protocols that are tested with every change, by default all. The other protocols are tested every night. */
   readonly daily?: readonly string[];
-  /** True if the request takes very long. Then the sender disconnects after 2 s. */
+  /** True if the sender disconnects after 2 s, because the request takes very long. */
   readonly isLeft?: true;
 }
 
@@ -91,13 +87,13 @@ const bounds = { open: { peakBytes: 600e6 }, public: { peakBytes: 300e6 } } as c
 
 /** The service may refuse some of twenty concurrent requests with these codes. */
 const waiting = ["rate_limited", "concurrency_limited", "overloaded"];
-/** The error code of a batch of 70 requests without a key. */
+/** A batch of 70 requests needs a key. */
 const overPlan = "upgrade_needed";
 const grownMaxBytes = 200e6;
 const count = 20;
 const leavesAfterMs = 2000;
 
-/** Fails unless every response is the expected one or a refusal because of too many concurrent requests. */
+/** Fails unless each response is as expected, or is a refusal because of too many concurrent requests. */
 function expectAnswers(
   answers: readonly string[],
   { code = "ok", answer = /(?:)/ }: Pick<Case, "code" | "answer">,
@@ -124,10 +120,7 @@ function codeFor({ code, binaryCode, mcpCode }: Case, { name }: Pick<WayIn, "nam
   return (isBinary && binaryCode) || (name.startsWith("MCP") && mcpCode) || code;
 }
 
-/**
- * Defines tests that send each request twenty times at once over each protocol. Every request must be answered or refused. The
- * service must answer its probes, and its memory is bounded.
- */
+/** Defines tests that send each request twenty times at once over each protocol. */
 export function testTwentyAtATime(access: "open" | "public", isNightly: boolean): void {
   const { peakBytes } = bounds[access];
   const rows = cases.flatMap((one) =>
@@ -172,7 +165,6 @@ export function testTwentyAtATime(access: "open" | "public", isNightly: boolean)
   });
 }
 
-/** Defines the same tests for `kibitz mcp` on standard input and output. No limits apply to this caller. */
 export function testTwentyOverStdio(): void {
   describe("35: twenty concurrent requests over standard input and output", () => {
     const folder = useTemporaryFolder();
@@ -191,7 +183,6 @@ export function testTwentyOverStdio(): void {
       expect((await ended)[0]).toBe(0);
     });
 
-    /** Sends lines. Resolves after the same number of response lines. */
     async function ask(sent: readonly string[]): Promise<readonly string[]> {
       const answers: string[] = [];
       const { promise, resolve } = Promise.withResolvers<void>();

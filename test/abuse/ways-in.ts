@@ -7,14 +7,12 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { ask } from "./ask.ts";
 import { envelope, rpcOf } from "./calls.ts";
 
-/** A request that the tests encode for each protocol. */
 export interface Sent {
   readonly call: "evaluate" | "evaluateBatch" | "reviewGame";
   /** The request in plain JSON. A string is sent unchanged. */
   readonly message: JsonObject | string;
 }
 
-/** A protocol with an encoding, for example gRPC with JSON. */
 export interface WayIn {
   readonly name: string;
   readonly calls: readonly Sent["call"][];
@@ -59,7 +57,6 @@ function pathOf({ call }: Sent): string {
   return rpcOf(name, parent.name);
 }
 
-/** Returns a protocol that posts each request over a new HTTP/1.1 connection. */
 function posted(
   name: string,
   calls: WayIn["calls"],
@@ -103,7 +100,6 @@ function grpcWeb(name: string, codec: "json" | "proto"): WayIn {
   }));
 }
 
-/** Returns a protocol that sends all requests over one HTTP/2 connection. */
 function grpc(name: string, codec: "json" | "proto"): WayIn {
   return {
     name,
@@ -137,7 +133,6 @@ function grpc(name: string, codec: "json" | "proto"): WayIn {
 
 const toolNames = { evaluate: "analyze_position", reviewGame: "review_game" } as const;
 
-/** Converts a request to a tool call of MCP, as one line of JSON. */
 export function toolCallOf({ call, message }: Sent, id: number): string {
   if (typeof message === "string" || call === "evaluateBatch") {
     return String(message);
@@ -164,7 +159,7 @@ export const waysIn: readonly WayIn[] = [
   })),
 ];
 
-/** Returns the error code of a response in any protocol, or `ok` for a successful response. */
+/** Returns `ok` for a successful response. */
 export function codeOf(answer: string): string {
   const [, details] = /grpc-status-details-bin"?: ?"?([\w+/=]+)/.exec(answer) ?? [];
   const text = details === undefined ? answer : Buffer.from(details, "base64").toString("latin1");

@@ -29,7 +29,7 @@ const errorOf = async (run: () => unknown) => {
   return undefined;
 };
 
-/** Replaces the clock of the key cache and the timers. The returned function advances both. */
+/** The returned function advances the timers and the clock of the key cache. */
 function moveClock(): (ms: number) => void {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   // The key cache imports `performance` before the test replaces the timers, so fake timers would not change its clock.
@@ -165,7 +165,6 @@ describe("a key that is known", () => {
 describe("a key that is not used for 90 days", () => {
   const dayMs = 86_400_000;
 
-  /** Returns a header with a key that was created `days` days ago. */
   async function keyOfAge(days: number, overrides: Partial<KeyRecord>) {
     const { keys } = openOwnStores();
     const key = createApiKey();
@@ -208,7 +207,6 @@ describe("a key that is not used for 90 days", () => {
 });
 
 describe("while the store is unavailable", () => {
-  /** Returns an authenticator and its key store, which can become unavailable and available again. */
   async function openUnavailable() {
     const advance = moveClock();
     const { keys, findByHash, authenticator, desk, header, id } = await issued();

@@ -63,7 +63,7 @@ describe("requests", () => {
 describe("searches at a time", () => {
   const plan = planWith([], 2);
 
-  /** Fills the plan with searches, waits `elapsedMs`, and returns the Retry-After time of the next request. */
+  /** Starts searches up to the limit and waits `elapsedMs`. Then returns the Retry-After time of another request. */
   async function waitMsAfter(elapsedMs: number, ...times: readonly SearchTime[]): Promise<number> {
     vi.useFakeTimers();
     try {
@@ -120,7 +120,6 @@ describe("a store of several nodes", () => {
   const plan = planWith([{ ...minute, quota: 7 }, engine], 5);
   const account = keyed(plan, "key", "a");
 
-  /** Returns the limits of a node and a shared store, which can become unavailable. */
   function startNode(nodes: number) {
     const counted = createMemoryLimitStore();
     let available = true;

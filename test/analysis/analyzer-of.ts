@@ -5,7 +5,6 @@ import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
 import { snapshotOf } from "./made-up.ts";
 
-/** Returns an analyzer with fake engines and a new cache. */
 export function analyzerOf(search: SearchWithRetry, slots = 1, cacheBytes = 1e6): Analyzer {
   return createAnalyzer({
     search,

@@ -349,7 +349,7 @@ test("a request that would wait too long is refused, and the running search is f
   expect(await accepted).toMatchObject({ stopReason: "depth" });
 });
 
-/** Returns an analyzer with one slot. Each call of `release` finishes the running search. */
+/** Each call of `release` finishes the running search. */
 function analyzerWithHolds() {
   const releases: (() => void)[] = [];
   const { search: answer } = scripted(doneOf());
@@ -451,7 +451,7 @@ describe("who follows a search", () => {
 });
 
 describe("equal requests at the same time", () => {
-  /** Returns a search that waits until `open` is called. */
+  /** The search waits until `open` is called. */
   function held(...events: readonly SearchEvent[]) {
     const gate = Promise.withResolvers<void>();
     const { search, jobs } = scripted(...events);
@@ -532,8 +532,8 @@ describe("equal requests at the same time", () => {
 
 describe("a search that two ask for while it waits", () => {
   /**
-   * Returns an analyzer with one slot, which a first search occupies. `finish` returns the depths of the later searches in
-   * their order.
+   * The only slot is busy until `finish` is called. `finish` returns the depths of the waiting searches in the order in which
+   * they ran.
    */
   function crowded() {
     const searched: (number | undefined)[] = [];
@@ -597,7 +597,6 @@ describe("a search that two ask for while it waits", () => {
   });
 });
 
-/** Returns a store that records the calls of its methods. */
 function rememberingStore() {
   const kept = new Map<string, SearchResult>();
   const asked: string[] = [];
@@ -615,7 +614,7 @@ function rememberingStore() {
   return { store, asked };
 }
 
-/** Returns an analyzer with an empty memory cache. The store contains the results of other processes. */
+/** The store may contain results of other processes. */
 function startedOver(store: AnswerStore<SearchResult>, done: SearchDone = doneOf()) {
   const { search, jobs } = scripted(done);
   const analyzer = createAnalyzer({

@@ -19,7 +19,7 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-/** Returns work that a test controls through `runs`. The work publishes states and ends only when the test says so. */
+/** The test controls the work through `runs`. */
 function createWork() {
   const runs: Run[] = [];
   const work: SharedWork<number, string> = (publish, signal) => {
@@ -48,7 +48,6 @@ type Ask = (
   signal?: AbortSignal,
 ) => { readonly seen: readonly number[]; readonly ended: Promise<unknown> };
 
-/** Records all states of the work. */
 const all: Ask = (coalescer, key, work, signal = never) => {
   const seen: number[] = [];
   const ended = (async () => {
@@ -60,7 +59,6 @@ const all: Ask = (coalescer, key, work, signal = never) => {
   return { seen, ended };
 };
 
-/** Records only the last state of the work. */
 const last: Ask = (coalescer, key, work, signal = never) => {
   const seen: number[] = [];
   const ended = (async () => {

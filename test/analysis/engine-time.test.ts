@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const turnMs = useTurnedClock();
 const hourMs = 3_600_000;
 
-/** Returns terms for a search, and a function that reads the engine time that the search has reported. */
+/** `engineMs` returns the engine time that was last reported. */
 function metered() {
   let engineMs = 0;
   const onEngineTime = (ms: number) => {
@@ -26,7 +26,6 @@ function metered() {
 }
 
 describe("engine time of a search that is watched", () => {
-  /** Returns the charged engine time, in milliseconds. */
   async function charged(
     search: SearchWithRetry,
     watcher: (states: AsyncIterable<Analysis>) => Promise<unknown>,
@@ -35,7 +34,7 @@ describe("engine time of a search that is watched", () => {
     await watcher(statesOf(analyzerOf(search), validated(), "somebody", never, terms));
     return engineMs();
   }
-  /** Milliseconds, twice the time that the fake engine reports. */
+  /** This is longer than the time that the fake engine reports. */
   const silentMs = 2 * snapshotOf().counters.timeMs;
   const silent = async () => {
     // A timer counts from the start of the current iteration of the event loop. A new iteration makes the timer exact.
@@ -98,7 +97,7 @@ describe("engine time of a search that is watched", () => {
 describe("engine time of a caller who leaves without an answer", () => {
   const passMs = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-  /** Starts two equal requests, which share a search. Returns the engine time charged to each. */
+  /** Starts two equal requests, which share a search. */
   async function twoOf(analyzer: Analyzer) {
     const ask = async () => {
       const leaving = new AbortController();
@@ -151,7 +150,7 @@ describe("engine time of a search that waits for an engine that is being started
     throw new EngineFailure("no_start", "no readyok in time");
   };
 
-  /** Returns the charged engine time and the elapsed time of a request that fails, in milliseconds. */
+  /** Fails if the request succeeds. */
   async function charged(
     options: FakeEnginesOptions,
     leaving = never,

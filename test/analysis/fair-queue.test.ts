@@ -91,9 +91,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 20, maxLength: 120 },
 );
 
-/**
- * Applies the steps to a queue, one per millisecond, and then serves all waiting work. Returns the served work in its order.
- */
+/** Applies the steps to a queue, one per millisecond. Then serves all waiting work. */
 function play(
   all: readonly Step[],
   { changed }: { readonly changed?: (waiting: readonly Piece[], served?: Piece) => void },
@@ -148,7 +146,7 @@ describe("whatever comes, leaves and is served", () => {
   test("a new flow never gets more than an equal share, within a bound", () => {
     fc.assert(
       fc.property(steps, (all) => {
-        /** For each pair of flows: the work served while both flows wait, since the newcomer arrived. */
+        /** For each pair of flows: how much work was served while both flows waited. */
         const sides = new Map<
           string,
           { newMs: number; otherMs: number; newMaxMs: number; otherMaxMs: number }
@@ -157,7 +155,7 @@ describe("whatever comes, leaves and is served", () => {
         const longest = (pieces: readonly Piece[], name: string) =>
           Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs()));
         let before = new Set<string>();
-        /** The largest amount by which the work of a newcomer exceeds the bound, in milliseconds. */
+        /** The greatest excess over the bound. */
         let beyondMs = 0;
         play(all, {
           changed(waiting, served) {

@@ -22,7 +22,6 @@ export function knownEngines(builds: readonly EngineBuild[], defaultEngine?: str
   };
 }
 
-/** Returns a request with default values. */
 export function requestOf(overrides: Partial<AnalysisRequest> = {}): AnalysisRequest {
   return {
     fen: startFen,
@@ -39,7 +38,6 @@ export function requestOf(overrides: Partial<AnalysisRequest> = {}): AnalysisReq
   };
 }
 
-/** Returns a validated request with default values. */
 export function validated({
   fen = startFen,
   ...overrides
@@ -93,10 +91,7 @@ export function doneOf(overrides: Partial<SearchDone> = {}): SearchDone {
   };
 }
 
-/**
- * Returns a search that reports the given events. An error in the script makes the search fail. `jobs` records the requested
- * searches.
- */
+/** If the script contains an error, the search fails with this error. `jobs` contains the requested searches. */
 export function scripted(...script: readonly (SearchEvent | Error)[]): {
   readonly search: SearchWithRetry;
   readonly jobs: readonly SearchJob[];

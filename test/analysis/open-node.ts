@@ -13,16 +13,16 @@ import { createRedisClaims } from "../../src/storage/redis/claims.ts";
 import { openRedis, type Redis } from "../../src/storage/redis/connection.ts";
 import { doneOf, snapshotOf } from "./made-up.ts";
 
-/** A node inside this process with its own Redis connection. The test finishes its searches. */
+/** A node inside this process. It has its own Redis connection. */
 export interface TestNode {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
   readonly redis: Redis;
   /** The running searches of this node, oldest first. */
   readonly searches: HeldSearch[];
-  /** The cache tier of each analysis. Undefined if the answer was not cached. */
+  /** The cache tier of each analysis, or undefined for an analysis that was not cached. */
   readonly found: (CacheTier | undefined)[];
-  /** Returns the number of times that another node had the claim on a search. */
+  /** Returns how many times the node has waited for the search of another node. */
   readonly waits: () => number;
 }
 
@@ -36,13 +36,10 @@ export interface HeldSearch {
 interface NodeOptions {
   readonly url: string;
   readonly prefix: string;
-  /** Milliseconds until the node gives up waiting for Redis. */
   readonly askMaxMs: number;
-  /** The default values are much shorter than in production. */
   readonly claimTimes?: NonNullable<Parameters<typeof createRedisClaims>[1]["times"]>;
 }
 
-/** Opens a node, and closes it after the test. */
 export async function openNode({
   url,
   prefix,

@@ -11,7 +11,6 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;
-/** Work for tests in which the flow and the cost do not matter. */
 const work: Work = { flow: "somebody", expectMs: () => 10 };
 const schedulerOf = (slots: number, maxWaitMs = 600_000) => createScheduler({ slots, maxWaitMs });
 /** Waits until all pending promises have settled. */
@@ -121,8 +120,7 @@ describe("the scheduler", () => {
       let left = 0;
       let asked = 0;
       /**
-       * Waits until the scheduler has admitted work. Work that was admitted in the same step is sorted, because its order is
-       * not defined.
+       * Waits until the scheduler has admitted work. Simultaneous admissions are sorted, because their order is not defined.
        */
       const notice = async () => {
         await settle();
@@ -191,7 +189,7 @@ describe("the scheduler", () => {
   });
 });
 
-/** Lets work wait while one search runs. Returns the names in the order of admission. */
+/** Returns the names in the order of admission. All work waits while one search runs. */
 async function orderOf(waiting: readonly (Work & { readonly name: string })[]): Promise<readonly string[]> {
   const scheduler = schedulerOf(1);
   let slot = await scheduler.enter(work, never);
@@ -293,7 +291,7 @@ describe("work that would wait too long", () => {
     );
     return error instanceof KibitzError ? error : expect.fail("admitted");
   }
-  /** Returns a scheduler whose slots are busy and whose queue contains `waiting` searches. */
+  /** All slots are busy, and `waiting` more searches wait. */
   async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
     const scheduler = schedulerOf(slots, maxWaitMs);
     for (let slot = 0; slot < slots; slot++) {

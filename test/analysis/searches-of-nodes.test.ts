@@ -16,7 +16,7 @@ describeWith("redis")("nodes that share a Redis", () => {
   const redis = useRedis();
   let prefixes = 0;
 
-  /** Opens nodes with one slot each. The long default timeout is for busy machines. */
+  /** The long timeout is for busy machines. */
   async function nodes(count: number, askMaxMs = 10_000): Promise<TestNode[]> {
     const prefix = `searches-${prefixes++}:`;
     const opening = Array.from({ length: count }, () => openNode({ url: redis.url, prefix, askMaxMs }));
@@ -38,7 +38,6 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(searchesOf(all)).toHaveLength(1);
     return held as HeldSearch;
   }
-  /** Finishes every search of the nodes until the given requests are answered. */
   async function answering(
     all: readonly TestNode[],
     asked: readonly Promise<Analysis>[],

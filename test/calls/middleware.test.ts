@@ -21,7 +21,6 @@ const request = create(AnalysisRequestSchema, { fen: "x" });
 const mistake = new TypeError("mistake");
 const rejection = new KibitzError("invalid_fen", "bad");
 
-/** Calls `handler` as the implementation of a method, inside the middleware. */
 function ask(
   method: DescMethod,
   middleware: Middleware,
@@ -52,7 +51,7 @@ const one = create(evaluate.output, { summary: "one" });
 const two = create(evaluate.output, { summary: "two" });
 const answersOf = (answer: unknown) => Array.fromAsync(answer as AsyncIterable<Message>);
 
-/** Returns middleware that logs calls, and the level and error code of each log line. */
+/** `lines` contains the level and the error code of each log line. */
 function recording(level?: "debug") {
   const lines: unknown[] = [];
   const write = (of: string) => (fields: Parameters<Log["info"]>[0]) => lines.push([of, fields.code]);

@@ -6,7 +6,7 @@ import { positionOf, startFen } from "./validated.ts";
 
 const pieces = { q: "queen", r: "rook", b: "bishop", n: "knight" } as const;
 
-/** Returns the description of a move by chess.js, which is independent of the library chessops. */
+/** chess.js is independent of chessops, the library that Kibitz uses. */
 function refereeOf(move: Move) {
   const promotion = move.promotion === undefined ? undefined : pieces[move.promotion as keyof typeof pieces];
   const castling = move.isKingsideCastle() ? "kingside" : move.isQueensideCastle() ? "queenside" : undefined;

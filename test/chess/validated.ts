@@ -10,7 +10,7 @@ export function validate(fen: string, extras: Extras = {}): Validation {
   return validatePosition({ fen, moves: [], chess960: false, ...extras });
 }
 
-/** Returns the position of a FEN. Fails if the FEN is invalid. */
+/** Fails if the FEN is invalid. */
 export function positionOf(fen: string, extras: Extras = {}): Position {
   const validation = validate(fen, extras);
   if (validation.kind === "violations") {
@@ -19,7 +19,7 @@ export function positionOf(fen: string, extras: Extras = {}): Position {
   return validation.position;
 }
 
-/** Returns the violations of a FEN. Fails if the FEN is valid. */
+/** Fails if the FEN is valid. */
 export function violationsOf(fen: string, extras: Extras = {}): readonly PositionViolation[] {
   const validation = validate(fen, extras);
   if (validation.kind === "position") {

@@ -12,7 +12,7 @@ const options = { signal: new AbortController().signal, onWait: () => expect.fai
 const requestsOf = (count: number) =>
   Array.from({ length: count }, () => create(AnalysisRequestSchema, { fen: "startpos" }));
 
-/** A service that refuses batches of more than `itemsMax` requests. It sends the responses in the opposite order. */
+/** The service refuses batches of more than `itemsMax` requests. It sends the last response of a batch first. */
 function serviceOf(itemsMax: number) {
   const sizes: number[] = [];
   async function* evaluateBatch({ requests = [] }: { requests?: readonly unknown[] }) {

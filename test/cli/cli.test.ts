@@ -8,7 +8,6 @@ import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { runKibitz } from "./run-kibitz.ts";
 
-/** A service with fake engines, for the tests that need no real engine. */
 const app = useApp({}, { engines: createEnginesInProcess() });
 const elsewhere = (args: readonly string[]) => runKibitz([...args, "--url", app.url]);
 

@@ -21,7 +21,7 @@ import { startUci } from "./uci/start-session.ts";
 const folder = useTemporaryFolder();
 const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** A text with escape sequences from the control characters C0 and C1. Its second line looks like a UCI command. */
+/** The first line contains terminal escape sequences. The second line looks like a UCI command. */
 const hostile = "text\u001b[31m\u009b2J\nbestmove forged";
 
 const move = { uci: `e2e4 ${hostile}`, san: hostile, from: "e2", to: "e4", fenAfter: hostile };
@@ -141,7 +141,7 @@ writeFileSync(positions, `${start}\n${start}\n`);
 const game = join(folder, "game.pgn");
 writeFileSync(game, "1. e4 e5 *\n");
 
-/** Fails if the output contains control characters, or if text from the service starts a new line. */
+/** Fails if the output contains control characters, or if a line starts with text from the service. */
 function expectHarmless(printed: string): void {
   expect(printed).toContain("bestmove forged");
   expect(printed).not.toMatch(/^bestmove forged/m);

@@ -161,7 +161,7 @@ const talk = (...args: readonly string[]) => talkWith({ args });
 interface Talk {
   readonly settings?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** Receives the standard output. By default the lines are stored. */
+  /** The default function stores the output lines. */
   readonly write?: (text: string) => unknown;
 }
 

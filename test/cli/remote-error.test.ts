@@ -7,7 +7,6 @@ import { connectErrorFrom } from "../../src/protocols/connect/errors.ts";
 
 const url = "https://chess.example/kibitz";
 
-/** Returns the client's error for an error of the service. */
 const received = (error: KibitzError) => errorFromRemote(connectErrorFrom(error, "r-1"), url);
 
 test("the error of a service keeps all of its fields", () => {

@@ -18,7 +18,6 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { newKey } from "./new-key.ts";
 import { runKibitz, spawnKibitz } from "./run-kibitz.ts";
 
-/** Fake engines of a service for all tests. Callers without a key have a small plan, and keys have a larger plan. */
 const engines = createEnginesInProcess();
 const app = useApp(
   {
@@ -42,7 +41,6 @@ async function listening(server: Server): Promise<string> {
   return `127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
-/** Returns a proxy in front of the service, which removes `prefix` from each path. */
 const forward = (prefix: string) =>
   ((req, res) => {
     const path = req.url?.replace(prefix, "");

@@ -26,7 +26,7 @@ function fileOf(...games: readonly string[]): string {
 }
 
 const foolsMate = '[White "Anna"]\n[Black "Ben"]\n\n1. f3 e5 2. g4 {[%clk 0:01:00]} Qh4# 0-1\n';
-/** A game with a mate in one move. Every search of this game ends immediately, at any depth. */
+/** Every search of this game ends immediately, at any depth. */
 const backRank = '[FEN "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1"]\n\n1. Re8# *\n';
 const queenGivenAway = '[White "C"]\n[Black "D"]\n\n1. e4 e5 2. Qh5 Nc6 3. Qxf7+ Kxf7 *\n';
 const illegal = '[White "E"]\n\n1. e4 e5 2. Ke3 *\n';
@@ -164,7 +164,6 @@ describe("kibitz review", () => {
   });
 });
 
-/** A service with fake engines. */
 describe("kibitz review --url", () => {
   const app = useApp(
     {

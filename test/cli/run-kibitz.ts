@@ -20,7 +20,7 @@ export type Settings = Readonly<Record<string, string>>;
 const settingsIn = (folder: string) => ({ ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
 const temporaryFolder = () => mkdtempDisposableSync(join(tmpdir(), "kibitz-test-"));
 
-/** Runs a `kibitz` command in this process. This takes a tenth of the time of {@link spawnKibitz}. */
+/** Runs a command in this process, which takes a tenth of the time of {@link spawnKibitz}. */
 export async function runKibitz(
   args: readonly string[],
   env: Settings = {},
@@ -49,7 +49,6 @@ export async function runKibitz(
   return { code, stdout: stdout.read(), stderr: stderr.read() };
 }
 
-/** Runs a `kibitz` command in a child process. */
 export async function spawnKibitz(
   args: readonly string[],
   env: Settings = {},

@@ -9,7 +9,7 @@ import { serve } from "../support/served.ts";
 import { runKibitz } from "./run-kibitz.ts";
 
 /**
- * Starts a stream, and resolves after its first event. `rest` resolves with the other events, or with the error that broke the
+ * Resolves after the first event of a stream. `rest` resolves with the other events, or with the error that broke the
  * connection.
  */
 async function searchingFor(url: string, movetimeMs: number) {

@@ -10,10 +10,9 @@ import { languages } from "./languages/index.ts";
 import { type Command, newCaller, openProbe, type Probe, type ProtoJson, type Result } from "./probe.ts";
 import { startRecordingProxy } from "./recording-proxy.ts";
 
-/** Seconds. The rate limit allows three requests in this time. */
+/** Seconds. */
 const windowS = 6;
 
-/** A service without a cache, so that every request starts a search. */
 const app = useApp({
   KIBITZ_ACCESS: "public",
   KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } }),
@@ -150,7 +149,6 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
   });
 });
 
-/** Returns the evaluations of a stream, without the queue positions. */
 function evaluationsOf(events: readonly ProtoJson[]): readonly ProtoJson[] {
   return events.flatMap(({ evaluation }) => (evaluation ? [evaluation] : []));
 }

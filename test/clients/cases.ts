@@ -1,16 +1,14 @@
 import { expect } from "vitest";
 import type { Command } from "./probe.ts";
 
-/** A call and its expected result for every client library. */
 export interface Case {
   /** The end of a test name that begins with "a client". */
   readonly sees: string;
   readonly command: Command;
-  /** True if the call is sent with a valid key. */
   readonly key?: true;
-  /** The expected result. Arrays must match completely. Objects may have additional fields. */
+  /** Arrays must match completely. Objects may have additional fields. */
   readonly expected: object;
-  /** The reason for an expected result that accepts different values. */
+  /** The reason why the expected result accepts different values. */
   readonly differs?: string;
 }
 
@@ -18,10 +16,9 @@ export const italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R
 const pawnEndgame = "8/8/8/4k3/8/4K3/4P3/8 w - - 0 1";
 const mated = "7k/6Q1/6K1/8/8/8/8/8 b - - 0 1";
 
-/** This search takes only milliseconds. */
 export const quick = { fen: italianGame, depth: 4 };
 
-/** This search takes a minute unless it is cancelled. */
+/** This search takes a minute. */
 export const longSearch = { fen: italianGame, depth: 30, multipv: 5, movetime_ms: 60_000 };
 
 const evaluate = (request: Command["request"]): Command => ({ method: "Evaluate", request });
@@ -35,7 +32,6 @@ const errorInfo = (code: string, nextAction: string) => ({
   },
 });
 
-/** Returns the expected `BadRequest` detail. Each violation is a field and a code. */
 const badRequest = (...violations: readonly (readonly [field: string, code: string])[]) => ({
   type: "google.rpc.BadRequest",
   value: {
@@ -47,7 +43,7 @@ const badRequest = (...violations: readonly (readonly [field: string, code: stri
   },
 });
 
-/** Returns an expected error. The last detail of every error is the problem document. */
+/** The last detail of every error is its problem document. */
 const refused = (code: string, info: ReturnType<typeof errorInfo>, ...details: readonly object[]) => ({
   code,
   message: expect.stringMatching(/.{10}/),

@@ -9,15 +9,13 @@ export interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
-/** A programming language with a client library. */
 export interface Language {
   readonly name: string;
-  /** The components that the programs need, such as a compiler. */
   readonly needs: readonly Need[];
-  /** Compiles all programs in the cache folder. Does nothing if the sources have not changed. */
+  /** Does nothing if the sources have not changed since the last build. */
   build(): Promise<void>;
   /** The programs in `examples/<name>/`. */
   readonly examples: readonly Program[];
-  /** The programs in `test/clients/<name>/`, which receive calls as JSON on stdin and print the results. */
+  /** The programs in `test/clients/<name>/`. They read calls as JSON from stdin and print the results. */
   readonly probes: readonly Program[];
 }

@@ -6,7 +6,7 @@ import { languages } from "./languages/index.ts";
 import { holdEngine, useServiceOfOneEngine, waysToLeave } from "./leaving.ts";
 import { newCaller, openProbe, type Probe } from "./probe.ts";
 
-/** This is less than the minute that the search would take without the disconnect. */
+/** The abandoned search would take a minute, which is longer than this timeout. */
 const patient = { timeout: 30_000 };
 
 const { app, metrics } = useServiceOfOneEngine();

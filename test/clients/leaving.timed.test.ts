@@ -36,7 +36,6 @@ test("the engine is free within 500 ms after a deadline or a cancellation, with 
   expect(times.medianMs).toBeLessThan(100);
 });
 
-/** Returns the process ids of the engines. */
 function engines(): readonly number[] {
   return enginesRunning().filter((pid) =>
     readFileSync(`/proc/${pid}/cmdline`, "latin1").includes("stockfish"),

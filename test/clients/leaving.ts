@@ -3,9 +3,7 @@ import { type RunningApp, useApp } from "../support/running-app.ts";
 import { longSearch } from "./cases.ts";
 import type { Command } from "./probe.ts";
 
-/**
- * Starts a service with one slot and no cache. If a client disconnects and its search continues, the next request has to wait.
- */
+/** The service has one slot and no cache. If an abandoned search continues, the next request has to wait. */
 export function useServiceOfOneEngine(): { readonly app: RunningApp; readonly metrics: Metrics } {
   const metrics = createMetrics("1.2.3");
   const settings = {
@@ -17,7 +15,6 @@ export function useServiceOfOneEngine(): { readonly app: RunningApp; readonly me
   return { app: useApp(settings, { metrics }), metrics };
 }
 
-/** Starts a long search. `leave` cancels the search. */
 export function holdEngine(url: string): { leave(): Promise<void> } {
   const leaving = new AbortController();
   const asked = fetch(`${url}/v1/eval`, {
@@ -37,9 +34,7 @@ export function holdEngine(url: string): { leave(): Promise<void> } {
 export interface WayToLeave {
   readonly way: string;
   readonly command: Command;
-  /** The gRPC code that the client library reports. */
   readonly code: string;
-  /** The client has read at least this number of messages. */
   readonly messagesMin: number;
 }
 

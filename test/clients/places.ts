@@ -6,9 +6,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 /** The source files of the example and of the probe, and the folders in which they are compiled. */
 export interface Place extends Sources {
-  /** The folder of the compiled example. */
   readonly example: string;
-  /** The folder of the compiled probe. */
   readonly probe: string;
 }
 
@@ -22,13 +20,10 @@ export function placeOf(language: string): Place {
   return { ...sources, example: join(sources.folder, example), probe: join(sources.folder, probe) };
 }
 
-/** Returns the source folder of a probe. */
 export function probeOf(language: string): string {
   return join(root, "test/clients", language);
 }
 
-/** The source folder of the examples. */
 export const examples = join(root, "examples");
 
-/** The path of buf, which npm has installed. */
 export const buf = join(root, "node_modules/.bin/buf");

@@ -10,9 +10,7 @@ export interface Command {
   readonly metadata?: Readonly<Record<string, string>>;
   readonly deadline_ms?: number;
   readonly cancel_after_ms?: number;
-  /** Cancels a stream after this number of messages. */
   readonly cancel_after_messages?: number;
-  /** True if the request is compressed with gzip. */
   readonly compress?: boolean;
 }
 
@@ -21,19 +19,17 @@ export interface Result {
   readonly code: string;
   readonly message: string;
   readonly details: readonly { readonly type: string; readonly value: ProtoJson }[];
-  /** The names of the headers are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly trailers: Readonly<Record<string, string>>;
   readonly messages: readonly ProtoJson[];
   readonly elapsed_ms: number;
-  /** Null if the client library does not provide the encoding. */
+  /** Null if the client library does not report the encoding. */
   readonly response_encoding: string | null;
 }
 
 // biome-ignore lint/suspicious/noExplicitAny: made by seven libraries, and compared as a whole
 export type ProtoJson = Readonly<Record<string, any>>;
 
-/** A child process that makes calls with a client library, one after the other. */
 export interface Probe {
   ask(command: Command): Promise<Result>;
   close(): Promise<void>;

@@ -5,9 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 
 export interface RecordingProxy {
   readonly url: string;
-  /** True if the client has sent data that is compressed with gzip. */
   hasSentGzip(): boolean;
-  /** True if the service has sent data that is compressed with gzip. */
   hasReceivedGzip(): boolean;
   /** From now on, each chunk of a response is delayed by `ms`. The delay ends with {@link cut}. */
   pauseAnswers(ms: number): void;

@@ -5,9 +5,7 @@ import { text } from "node:stream/consumers";
 
 interface Place {
   readonly cwd?: string;
-  /** Variables in addition to the environment of this process. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Called with each line of output immediately. */
   readonly onLine?: (line: string) => void;
 }
 

@@ -2,7 +2,6 @@ import type { TestProject } from "vitest/node";
 import { buildGeneratedClients } from "./generated/clients.ts";
 import { languages } from "./languages/index.ts";
 
-/** Builds every client whose toolchain is installed. */
 export default async function buildLanguages(project: TestProject): Promise<void> {
   const { missing } = project.getProvidedContext();
   for (const language of languages.filter(({ needs }) => !needs.some((need) => missing.includes(need)))) {

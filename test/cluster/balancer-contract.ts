@@ -11,7 +11,6 @@ import { plainListener } from "../http/start-listener.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import type { Balanced, Balancer } from "./balancers.ts";
 
-/** The response of a test node to every request except a probe. */
 type Behaviour = (req: NodeRequest, res: ServerResponse) => void;
 
 const answer: Behaviour = (_, res) => void res.end("answered");
@@ -22,7 +21,7 @@ const lose: Behaviour = (req) => {
     req.socket.destroy();
   }
 };
-/** A node that stops refuses a request in this way before it reads the request. */
+/** A stopping node refuses a request in this way if it has not read the request. */
 const refuseUnread: Behaviour = (req) => {
   if ("stream" in req) {
     req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -33,7 +32,7 @@ const refuse: Behaviour = (_, res) => {
   res.end('{"code":"overloaded"}');
 };
 
-/** Applies `behaviour` to the first request at any node, and `then` to all later requests. */
+/** Applies `behaviour` to the first request, and `then` to all later requests, at any node. */
 const firstly = (behaviour: Behaviour, then = answer): Behaviour => {
   let first = true;
   return (req, res) => {
@@ -46,8 +45,8 @@ const firstly = (behaviour: Behaviour, then = answer): Behaviour => {
 const json = { "content-type": "application/json" };
 
 /**
- * Defines the tests for every balancer in `deploy/`. The balancer runs with its configuration from `deploy/` in front of three
- * test nodes. A test node uses the HTTP listener of Kibitz and a response that the test chooses.
+ * Defines the tests for every balancer in `deploy/`. The balancer runs in front of three test nodes, with its configuration
+ * from `deploy/`.
  */
 export function testBalancer(balancer: Balancer): void {
   describe(balancer.name, () => {
@@ -55,7 +54,6 @@ export function testBalancer(balancer: Balancer): void {
     const listeners: Listener[] = [];
     let balanced: Balanced;
     let behave: Behaviour;
-    /** All requests at the nodes, in the order of their arrival. */
     let asked: { readonly node: number; readonly path: string }[];
 
     const startNode = async (node: number) => {
@@ -97,9 +95,7 @@ export function testBalancer(balancer: Balancer): void {
     const post = (path: string, body = "{}") =>
       fetch(`${balanced.url}${path}`, { method: "POST", headers: json, body });
 
-    /**
-     * Sends the request over a new connection. On a reused connection, HAProxy may close the connection instead of sending 502.
-     */
+    /** Uses a new connection. On a reused connection, HAProxy may close the connection instead of sending 502. */
     async function statusOf(path: string, method = "POST"): Promise<number | undefined> {
       const call = request(`${balanced.url}${path}`, { method, agent: false, headers: json });
       call.end(method === "POST" ? "{}" : undefined);
@@ -214,10 +210,7 @@ export function testBalancer(balancer: Balancer): void {
       expect(received).toBe(1_048_576);
     });
 
-    /**
-     * Waits until every node gets requests. A balancer may exclude a node for a second after an error, and Envoy does not count
-     * requests that wait for a connection.
-     */
+    /** Waits until every node gets requests. A balancer may exclude a node for a second after an error. */
     async function untilAllAreAsked(): Promise<void> {
       behave = answer;
       const askMany = async () => {
@@ -239,10 +232,7 @@ export function testBalancer(balancer: Balancer): void {
         const client = connectHttp2(balanced.http2Url);
         client.on("error", () => {});
         return {
-          /**
-           * Ignores the errors of single calls. A call fails if its response is incomplete, or if HAProxy asks the client to
-           * retry.
-           */
+          /** The tests ignore errors of single calls. */
           request: (path = grpc[":path"]) => client.request({ ...grpc, ":path": path }).on("error", () => {}),
           [Symbol.dispose]: () => client.destroy(),
         };
@@ -313,7 +303,6 @@ export function testBalancer(balancer: Balancer): void {
         }
       });
 
-      /** Makes a gRPC call. Returns the number of requests at the nodes when the call has ended. */
       async function howOftenAsked(path: string, behaviour: Behaviour): Promise<number> {
         asked = [];
         behave = behaviour;

@@ -6,17 +6,16 @@ import { freePort } from "../support/free-port.ts";
 import { pathOf } from "./deploy-tools.ts";
 
 export interface Balanced extends AsyncDisposable {
-  /** The URL for plain JSON. */
   readonly url: string;
-  /** The URL for HTTP/2. Some balancers use another port for HTTP/2. */
+  /** Some balancers use another port for HTTP/2. */
   readonly http2Url: string;
 }
 
 export interface Balancer {
   readonly name: string;
-  /** The largest gRPC request body in bytes that is sent to another node after a node has failed. */
+  /** Bytes. A larger gRPC request is not retried after a node has failed. */
   readonly grpcBodyMax: number;
-  /** Milliseconds after the stop of a node in which calls may still fail. */
+  /** Milliseconds after the stop of a node. In this time calls may fail. */
   readonly leavesOutMs: number;
   start(nodes: HaproxyOptions["nodes"], folder: string): Promise<Balanced>;
 }
@@ -79,7 +78,7 @@ const envoy: Balancer = {
   },
 };
 
-/** The balancers run with their configuration from `deploy/`, with other addresses and ports. */
+/** The balancers use their configuration from `deploy/`, with other addresses and ports. */
 export const balancers = { haproxy, nginx, envoy };
 
 function writeConfig(

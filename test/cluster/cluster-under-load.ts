@@ -17,9 +17,7 @@ import {
 
 /** The statistics of a node in HAProxy. */
 interface Counted {
-  /** The number of current requests. */
   readonly now: number;
-  /** The number of all requests since the start. */
   readonly sum: number;
   /** True if HAProxy sends new requests to the node. */
   readonly isUp: boolean;
@@ -28,10 +26,9 @@ interface Counted {
 /** Three nodes behind HAProxy, with the configuration from `deploy/`. */
 export interface LoadedCluster {
   readonly cluster: Cluster;
-  /** Returns the statistics of all nodes, in the order of the nodes. */
   counts(): Promise<readonly Counted[]>;
-  /** Waits until HAProxy sends new requests to the node, or no longer sends any if `isUp` is false. */
-  isTaken(node: ClusterNode, isUp?: boolean): Promise<void>;
+  /** Waits until `isUp` says whether HAProxy sends new requests to the node. */
+  untilUp(node: ClusterNode, isUp?: boolean): Promise<void>;
   /** Makes HAProxy send all new requests to one node. Without an argument, all nodes get requests again. */
   askOnly(node?: ClusterNode): Promise<void>;
   /**
@@ -41,10 +38,7 @@ export interface LoadedCluster {
   answerAllWhile(happen: () => Promise<void>, balanced?: Pick<Balanced, "url" | "http2Url">): Promise<void>;
 }
 
-/**
- * Starts the cluster before the tests of a file or group, and stops the cluster after them. The default engine is Stockfish 19
- * lite.
- */
+/** The default engine of the nodes is Stockfish 19 lite. */
 export function useCluster(languages: readonly Language[]): LoadedCluster {
   let running: Cluster | undefined;
   beforeAll(async () => {
@@ -81,7 +75,7 @@ export function useCluster(languages: readonly Language[]): LoadedCluster {
     });
   }
 
-  const isTaken = (node: ClusterNode, isUp = true) =>
+  const untilUp = (node: ClusterNode, isUp = true) =>
     vi.waitFor(async () => expect((await counts())[cluster().nodes.indexOf(node)]?.isUp).toBe(isUp), {
       timeout: 60_000,
       interval: 20,
@@ -118,7 +112,7 @@ export function useCluster(languages: readonly Language[]): LoadedCluster {
       return cluster();
     },
     counts,
-    isTaken,
+    untilUp,
     async askOnly(only) {
       const stateOf = (node: ClusterNode) => (only === undefined || node === only ? "ready" : "drain");
       await sendCommands(

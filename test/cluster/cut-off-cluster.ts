@@ -12,30 +12,22 @@ import { startRedis } from "../support/start-redis.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** Defines tests that need {@link useCutOffCluster}. */
 export const describeCutOff = describeWith("haproxy", "redis", "namespaces", "root");
 
 type Cable = "balancer" | "redis";
 
-/**
- * Three nodes behind HAProxy. One of the nodes has a separate network namespace, which two virtual cables connect to HAProxy
- * and to Redis.
- */
+/** Three nodes behind HAProxy. One node has a separate network, with a cable to HAProxy and a cable to Redis. */
 export interface CutOffCluster {
-  /** The URL of HAProxy. */
   readonly url: string;
-  /** The node in the separate network namespace. */
+  /** The node with the separate network. */
   readonly away: Server;
   /** From now on, all packets on the cable are lost without an error. */
   cut(cable: Cable): void;
   repair(cable: Cable): void;
-  /**
-   * Returns HAProxy's statistics of the separate node: the number of current requests, and whether the node gets new requests.
-   */
   stateOfAway(): Promise<{ readonly now: number; readonly isUp: boolean }>;
 }
 
-/** Starts the cluster before the tests of a file or group, and stops the cluster after them. The fake engines only wait. */
+/** The fake engines only wait. */
 export function useCutOffCluster(): CutOffCluster {
   const namespace = `kibitz-${process.pid}`;
   const ip = (...args: readonly string[]) => execFileSync("ip", args, { stdio: "pipe" });

@@ -6,19 +6,19 @@ describeCutOff("a node that is cut off", () => {
   const cluster = useCutOffCluster();
 
   test("no call fails when a node loses its connection to the balancer, because the calls are retried at other nodes", async () => {
-    const isTaken = async (isUp: boolean) =>
+    const untilUp = async (isUp: boolean) =>
       vi.waitFor(async () => expect((await cluster.stateOfAway()).isUp).toBe(isUp), patience);
     await answerAllWhile(cluster.url, async (callsMore) => {
       cluster.cut("balancer");
       try {
         expect((await cluster.stateOfAway()).now).toBeGreaterThan(0);
-        await isTaken(false);
+        await untilUp(false);
         // The cable is still cut, so only another node can answer these calls.
         await vi.waitFor(async () => expect((await cluster.stateOfAway()).now).toBe(0), patience);
       } finally {
         cluster.repair("balancer");
       }
-      await isTaken(true);
+      await untilUp(true);
       await callsMore(20);
     });
   });

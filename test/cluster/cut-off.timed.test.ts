@@ -7,7 +7,7 @@ import { jsonCaller, nextQuestion } from "./traffic.ts";
 describeCutOff("a node that is cut off", () => {
   const cluster = useCutOffCluster();
   const patience = { timeout: 60_000, interval: 10 };
-  /** Milliseconds within which a call must be answered if it does not wait for Redis. */
+  /** The limit for a call that does not wait for Redis. */
   const callMaxMs = 100;
 
   test("the calls of a node that loses its connection to the balancer are answered within 10 s", async () => {

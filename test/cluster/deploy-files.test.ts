@@ -17,7 +17,6 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const deploy = join(root, "deploy");
 const chart = join(deploy, "helm/kibitz");
 
-/** Runs a program and returns its output. If the program fails, throws an error that contains the output. */
 function run(file: string, ...args: readonly string[]): string {
   return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "pipe"] });
 }

@@ -4,7 +4,6 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 
-/** The programs in `requirements.txt`: Envoy and tools that check the files in `deploy/`. */
 export type DeployTool = "envoy" | "hadolint" | "kubernetes-validate" | "check-jsonschema";
 
 const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));

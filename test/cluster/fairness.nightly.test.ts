@@ -17,7 +17,7 @@ interface Answer {
   readonly search?: { readonly queue_ms: number };
 }
 
-/** A caller with its own address and its own key. Keys of the same address would be one caller. */
+/** Each caller has its own address and key, because all keys of an address are one caller. */
 interface Caller {
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;

@@ -12,7 +12,7 @@ import { useCluster } from "./cluster-under-load.ts";
 import { jsonCaller, nextQuestion, startTraffic } from "./traffic.ts";
 import { forgetAnswers, killUnderStreams, watchExample } from "./watch-example.ts";
 
-/** Faults that rarely change, with clients in all languages. `faults.test.ts` tests the other faults. */
+/** `faults.test.ts` tests the faults that change more often. */
 describeWith(
   "redis",
   "haproxy",
@@ -26,7 +26,6 @@ describeWith(
   const loaded = useCluster(languages);
   const firstNode = () => loaded.cluster.nodes[0] as ClusterNode;
 
-  /** Sends a signal to the first node and its engines. */
   function signal(name: NodeJS.Signals): void {
     const { pid } = firstNode();
     for (const each of [pid, ...descendantsOf(pid)]) {
@@ -38,19 +37,19 @@ describeWith(
     ["SIGKILL", null],
     ["SIGTERM", 0],
   ] as const)("no call fails when each node in turn is ended by %s and restarted", async (signal, code) => {
-    const { cluster, answerAllWhile, isTaken } = loaded;
+    const { cluster, answerAllWhile, untilUp } = loaded;
     await answerAllWhile(async () => {
       for (const node of cluster.nodes) {
         expect(await node.stop(signal)).toBe(code);
-        await isTaken(node, false);
+        await untilUp(node, false);
         await node.start();
-        await isTaken(node);
+        await untilUp(node);
       }
     });
   });
 
   test("no call fails when a node behind nginx is killed", async () => {
-    const { cluster, answerAllWhile, isTaken } = loaded;
+    const { cluster, answerAllWhile, untilUp } = loaded;
     const [first = "", second = "", third = ""] = cluster.nodes.map(({ url }) => new URL(url).host);
     await using balanced = await balancers.nginx.start([first, second, third], folder);
     await vi.waitFor(async () => expect((await fetch(`${balanced.url}/readyz`)).status).toBe(200), 60_000);
@@ -62,7 +61,7 @@ describeWith(
       }, balanced);
     } finally {
       await firstNode().start();
-      await isTaken(firstNode());
+      await untilUp(firstNode());
     }
   });
 
@@ -87,11 +86,11 @@ describeWith(
   });
 
   test("no call fails when a node is paused: new calls are sent to other nodes, and calls of the node continue later", async () => {
-    const { cluster, answerAllWhile, isTaken } = loaded;
+    const { cluster, answerAllWhile, untilUp } = loaded;
     await answerAllWhile(async () => {
       signal("SIGSTOP");
       try {
-        await isTaken(firstNode(), false);
+        await untilUp(firstNode(), false);
         const ask = jsonCaller(cluster.url);
         for (let calls = 0; calls < 10; calls++) {
           await ask(nextQuestion(1));
@@ -100,7 +99,7 @@ describeWith(
         signal("SIGCONT");
       }
     });
-    await isTaken(firstNode());
+    await untilUp(firstNode());
   });
 
   test("no call through the balancer fails while other callers flood a node directly", async () => {

@@ -6,10 +6,7 @@ import { describeWith } from "../support/needs.ts";
 import { useCluster } from "./cluster-under-load.ts";
 import { forgetAnswers, killUnderStreams, watchExample } from "./watch-example.ts";
 
-/**
- * Only the most frequent faults: nodes that are killed or restarted. The nightly tests cover other faults, balancers and
- * clients.
- */
+/** The nightly tests cover other faults, balancers and clients. */
 describeWith(
   "redis",
   "haproxy",
@@ -25,7 +22,7 @@ describeWith(
   }
 
   test("no call fails when one node is killed, another node is stopped, and both are restarted", async () => {
-    const { cluster, answerAllWhile, isTaken } = loaded;
+    const { cluster, answerAllWhile, untilUp } = loaded;
     const [killed, terminated] = cluster.nodes as [ClusterNode, ClusterNode];
     await answerAllWhile(async () => {
       for (const [node, signal, code] of [
@@ -33,9 +30,9 @@ describeWith(
         [terminated, "SIGTERM", 0],
       ] as const) {
         expect(await node.stop(signal)).toBe(code);
-        await isTaken(node, false);
+        await untilUp(node, false);
         await node.start();
-        await isTaken(node);
+        await untilUp(node);
       }
     });
   });

@@ -12,10 +12,10 @@ import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { until, useRedis } from "../support/redis.ts";
 import { type Relay, startRelay } from "../support/relay.ts";
 
-/** Milliseconds after which a node uses Redis again for its searches. The node stops using a slow Redis for this time. */
+/** A node stops using a slow Redis for its searches for about this time. */
 const briefRestMs = 1100;
 
-/** Three nodes share limits and searches through Redis. The fake engines only wait: a search of 30 plies takes 1.5 s. */
+/** The fake engines only wait: a search of 30 plies takes 1.5 s. */
 describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", () => {
   const redis = useRedis();
   const quota = 30;
@@ -52,13 +52,12 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
   let callers = 0;
   let moves = 0;
   const newCaller = () => `192.0.2.${++callers}`;
-  /** Returns another position with each call. */
   const nextFen = () => startFen.replace(/1$/, String(++moves));
   const ask = (url: string, question: Readonly<Record<string, unknown>>, caller = newCaller()) =>
     post(`${url}/v1/eval`, question, { "content-type": "application/json", "x-forwarded-for": caller });
   const keysOf = async (pattern: string) => (await store.ask("KEYS", [pattern])) as readonly string[];
 
-  /** Fails unless all responses come from one search. Each search stores its result in Redis under its own key. */
+  /** Fails unless all responses come from one search. */
   async function expectOneSearch(answers: readonly ReturnType<typeof ask>[]) {
     const before = new Set(await keysOf("found:*"));
     const found = await Promise.all(answers);

@@ -24,7 +24,7 @@ import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const ca = selfSigned.cert;
-/** The move number in the next position. Each position is different, so each request starts a search. */
+/** Each request needs another position, so that each request starts a search. */
 let moveNumber = 2;
 
 interface Proxy {
@@ -32,7 +32,7 @@ interface Proxy {
   start(node: number, port: number, folder: string): Promise<Program>;
 }
 
-/** Returns a configuration from `deploy/` with replaced words. Fails if a word is missing. */
+/** Fails if a word that should be replaced is missing. */
 function configured(path: string, ...replacements: readonly (readonly [from: string, to: string])[]): string {
   let text = readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8");
   for (const [from, to] of replacements) {

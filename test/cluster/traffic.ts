@@ -8,14 +8,12 @@ import { benchPositions } from "../../bench/positions.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { goTraffic } from "../clients/languages/go.ts";
 
-/** Callers that send one request after another until `stop` is called. */
 export interface Traffic {
   readonly counts: Readonly<Counts>;
   /** The errors of all failed calls. A refused call is a failed call. */
   readonly failures: readonly string[];
-  /** The milliseconds of each call. */
   readonly tookMs: readonly number[];
-  /** Waits for the running calls. */
+  /** Waits until the running calls have ended. */
   stop(): Promise<void>;
 }
 
@@ -26,20 +24,19 @@ interface Counts {
 
 export type Outcome = Pick<Counts, "calls"> & Pick<Traffic, "failures">;
 
-/** Makes a call. Resolves with the best move and the score as text. Rejects if the call fails. */
+/** Resolves with the best move and the score. Rejects if the call fails. */
 export type Ask = (question: Question) => Promise<string>;
 
 export interface Question {
   readonly fen: string;
   readonly depth: number;
-  /** The default is the default engine of the service. */
   readonly engine?: string;
 }
 
 const positions = benchPositions();
 let asked = 0;
 
-/** Returns a question with another position each time, because equal questions would share a search. */
+/** Each question has another position, because equal questions would share a search. */
 export function nextQuestion(depth: number, engine?: string): Question {
   const at = asked++;
   const { fen } = positions[at % positions.length] ?? { fen: "startpos" };
@@ -80,7 +77,6 @@ interface Answer {
   readonly score: object;
 }
 
-/** Returns a caller that uses plain JSON over HTTP/1.1 with persistent connections. */
 export function jsonCaller(url: string, path = "/v1/eval"): Ask {
   const agent = new Agent({ keepAlive: true });
   return async (question) => {
@@ -100,7 +96,7 @@ export function jsonCaller(url: string, path = "/v1/eval"): Ask {
   };
 }
 
-/** The retry policy from the documentation of gRPC. */
+/** The documentation of gRPC recommends this policy. */
 const retries = JSON.stringify({
   methodConfig: [
     {
@@ -116,7 +112,7 @@ const retries = JSON.stringify({
   ],
 });
 
-/** Returns a caller that uses grpc-js with the usual retry policy, over one connection. */
+/** The caller uses the usual retry policy over one connection. */
 export function grpcCaller(url: string): Ask & Disposable {
   const client = new Client(new URL(url).host, credentials.createInsecure(), {
     // Without this option, all callers would share a connection.
@@ -141,7 +137,7 @@ export function grpcCaller(url: string): Ask & Disposable {
 }
 
 /**
- * Starts callers that use grpc-go with the usual retry policy, over one connection.
+ * The callers use the usual retry policy over one connection.
  * @returns a function that stops the callers and returns the number of calls and the failures
  */
 export function startGoTraffic(

@@ -9,22 +9,19 @@ import type { LoadedCluster } from "./cluster-under-load.ts";
 
 export type Example = Language["examples"][number];
 
-/** The output of an example while it reads a stream. */
 export interface Watched {
-  /** The lines for each depth, such as `depth 3: +0.12 Nf6`. */
+  /** Lines such as `depth 3: +0.12 Nf6`. */
   readonly depths: readonly string[];
-  /** The number of lost connections. */
   readonly lost: number;
 }
 
 interface WatchOptions {
   /** Called with the number of lost connections so far. */
   readonly onDepth?: (lost: number) => void;
-  /** True if the example runs to its end. By default the example is killed after the stream. */
+  /** By default the example is killed at the end of its stream. */
   readonly toItsEnd?: boolean;
 }
 
-/** Runs an example until its stream has ended. Returns its output about the stream. */
 export async function watchExample(
   { command: [file = "", ...args], cwd, env }: Example,
   url: string,
@@ -56,11 +53,11 @@ export async function watchExample(
 }
 
 /**
- * Starts examples that read a stream from one node. Kills the node after every example has printed a line.
- * @returns the output of the examples, and for each example the milliseconds from the kill to the next line from another node
+ * Kills a node after every example has received a part of a stream from this node.
+ * @returns the output of the examples, and the milliseconds from the kill until each example received more from another node
  */
 export async function killUnderStreams(
-  { cluster, askOnly, isTaken }: LoadedCluster,
+  { cluster, askOnly, untilUp }: LoadedCluster,
   examples: readonly Example[],
   { toItsEnd = false }: Pick<WatchOptions, "toItsEnd"> = {},
 ): Promise<{ readonly watched: readonly Watched[]; readonly backMs: readonly number[] }> {
@@ -91,11 +88,11 @@ export async function killUnderStreams(
   const watched = await watching;
   await gone;
   await killed.start();
-  await isTaken(killed);
+  await untilUp(killed);
   return { watched, backMs };
 }
 
-/** Deletes all stored results. Otherwise another node would find the result instead of searching. */
+/** Deletes the stored results, so that another node has to search. */
 export function forgetAnswers({ redisUrl }: Cluster): void {
   execFileSync("redis-cli", ["-u", redisUrl, "flushall"]);
 }

@@ -4,7 +4,7 @@ import type { createRandom } from "../../support/random.ts";
 
 type Random = ReturnType<typeof createRandom>;
 
-/** Returns a message in which about half of the fields are set to random values. Plain JSON can represent every value. */
+/** About half of the fields are set. Plain JSON can represent every value. */
 export function randomMessage(desc: DescMessage, random: Random): Message {
   const message: Message & Record<string, unknown> = create(desc);
   for (const member of desc.members) {

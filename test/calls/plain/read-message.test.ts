@@ -16,7 +16,7 @@ function read(desc: DescMessage, text: string) {
   return createMessageReader(desc)(JSON.parse(text));
 }
 
-/** Reads a request with a valid `fen` and one invalid field. Returns the violation of that field. */
+/** Reads a request with one invalid field. Returns the violation of that field. */
 function violationOf(field: string) {
   const { violations, message } = readRequest(JSON.parse(`{"fen":"${fen}",${field}}`));
   expect(violations).toHaveLength(1);

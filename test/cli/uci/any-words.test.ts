@@ -35,7 +35,7 @@ test("kibitz uci prints one bestmove for each go after any input, and leaves no 
   );
 });
 
-/** True if the first known command in the text is `go`. The UCI protocol skips unknown words before a command. */
+/** By the UCI protocol, unknown words before a command are skipped. */
 function isGo(text: string): boolean {
   const commands = /^(uci|isready|stop|ponderhit|quit|setoption|position|go)$/;
   return (

@@ -7,12 +7,12 @@ import { startKibitz } from "../../support/start-kibitz.ts";
 import { timesOf } from "../../support/stopwatch.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** The promise in docs/uci.md: from the second start on, `uciok` arrives within a second. */
+/** docs/uci.md promises this time from the second start on. */
 const promisedMs = 1000;
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
 
-/** Starts `kibitz uci`, sends `uci` and `quit`, and returns the milliseconds until the process has exited. */
+/** Milliseconds from the start of `kibitz uci` until its exit after `uci` and `quit`. */
 async function greetingMs(): Promise<number> {
   const startedAt = performance.now();
   const through = ["sh", "-c", 'printf "uci\\nquit\\n" | "$@"', "sh"];

@@ -9,7 +9,7 @@ import { startRelay } from "../../support/relay.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
-/** Fake engines. A search deeper than 19 plies runs until its time limit, or until it is stopped. */
+/** The fake engines search deeper than 19 plies until the time limit or until `stop`. */
 const engines = createEnginesInProcess();
 const app = useApp(
   {
@@ -22,7 +22,6 @@ const app = useApp(
   { engines },
 );
 
-/** Starts `kibitz uci`, and closes its standard input at the end of the test. */
 function uciAt(url: string, ...args: readonly string[]): UciTalk {
   const talk = startUci(["--url", url, ...args]);
   onTestFinished(async () => {

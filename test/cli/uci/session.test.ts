@@ -128,7 +128,7 @@ describe("a request", () => {
   });
 });
 
-/** Both sides move a pawn. The positions before these moves cannot be repeated. */
+/** The positions before these pawn moves cannot be repeated. */
 function pawnsOf(round: number): readonly string[] {
   const file = "abcde"[Math.floor(round / 30)] ?? "h";
   return [`${file}2${file}3`, `${file}7${file}6`];

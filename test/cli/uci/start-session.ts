@@ -7,20 +7,16 @@ import type { Host } from "../../../src/cli/host.ts";
 import { run } from "../../../src/cli/run.ts";
 import { quickestSettings } from "../../support/quickest-settings.ts";
 
-/** A running command with a real engine or service. The test writes to its standard input and reads its output. */
 export interface UciTalk {
   say(...lines: readonly string[]): void;
-  /**
-   * Resolves with the output up to the first line that matches. The output starts after the lines of the previous call. Rejects
-   * if the command ends without such a line.
-   */
+  /** Resolves with the new output up to the first line that matches. Rejects if the command ends without such a line. */
   until(pattern: RegExp): Promise<readonly string[]>;
-  /** Closes standard input, as the end of the parent process does. */
+  /** Closes standard input. */
   hangUp(): void;
   readonly ended: Promise<number>;
 }
 
-/** Runs a command in this process. This takes a tenth of the time of a child process. */
+/** Runs a command in this process, which takes a tenth of the time of a child process. */
 export function startUci(
   args: readonly string[] = [],
   command = "uci",

@@ -5,14 +5,14 @@ import { useApp } from "../../support/running-app.ts";
 import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
-/** The promise in docs/uci.md: `stop` is answered within 200 ms. */
+/** docs/uci.md promises this time. */
 const promisedMs = 200;
 const usualMs = 100;
 const tries = 25;
 
 /**
- * Starts an infinite search, sends `stop` after output that matches, and returns the milliseconds until `bestmove`. The time
- * that the engine waits for a processor core is included: subtracting it would hide a delay.
+ * Returns the milliseconds from `stop` to `bestmove`. Times in which the engine waits for a processor core are included,
+ * because subtracting them would hide delays.
  */
 async function stopMs({ say, until }: UciTalk, found: RegExp): Promise<number> {
   say("go infinite");

@@ -23,7 +23,6 @@ export const declared: readonly EngineOption[] = [
   { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
 ];
 
-/** A fake search. The test sends its messages. */
 interface ScriptedSearch {
   readonly request: SearchRequest;
   readonly signal: AbortSignal;
@@ -37,9 +36,9 @@ interface Talk {
   /** All searches, oldest first. */
   readonly searches: readonly ScriptedSearch[];
   readonly over: Promise<void>;
-  /** Sends lines to the session. Resolves with the output since the previous call. */
+  /** Resolves with the output since the previous call. */
   hear(...lines: readonly string[]): Promise<readonly string[]>;
-  /** Advances the clock by `ms`. Resolves with the output. */
+  /** Advances the clock by `ms`. Resolves with the new output. */
   hearWithin(ms: number): Promise<readonly string[]>;
   hangUp(): void;
   last(): ScriptedSearch;
@@ -104,7 +103,6 @@ export const mateIn = (value: number): Score => ({ value: { case: "mate", value 
 const evaluated = (value: Evaluation & { readonly bestMove?: object; readonly ponder?: object }) =>
   create(StreamEvaluateResponseSchema, { event: { case: "evaluation", value } });
 
-/** Returns the message of a complete iteration with one line. */
 export function stateOf(
   depth: number,
   moves: readonly string[],
@@ -121,7 +119,6 @@ export function stateOf(
   });
 }
 
-/** Returns the last message of a search. */
 export const done = (
   depth: number,
   moves: readonly string[],
@@ -129,5 +126,4 @@ export const done = (
   { search, ...more }: Evaluation = {},
 ) => stateOf(depth, moves, { search: { stopReason, ...search }, ...more });
 
-/** Returns the response for a finished game. */
 export const gameOver = (score: Score) => evaluated({ score, search: { stopReason: StopReason.TERMINAL } });

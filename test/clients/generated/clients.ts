@@ -11,7 +11,6 @@ export interface GeneratedClient extends Program {
   readonly needs: readonly Need[];
 }
 
-/** The versions of the generators that no lock file or requirements file contains. */
 const versions = { openapiGenerator: "7.25.0", oapiCodegen: "v2.8.2" };
 
 const here = fileURLToPath(new URL(".", import.meta.url));
@@ -38,7 +37,6 @@ const ofOpenapiGenerator = generatedFrom("openapi-generator", "go", "java", "pyt
 const ofOpenapiGeneratorForGo = generatedFrom("openapi-generator-go", "go");
 const ofOapiCodegen = generatedFrom("oapi-codegen", "go");
 
-/** The folder of the programs in the Python virtual environment, such as openapi-python-client. */
 export const pythonPrograms = join(pythonPackages.folder, "bin");
 const python = join(pythonPrograms, "python");
 const java = join(ofOpenapiGenerator.folder, "java");
@@ -83,7 +81,7 @@ export const generatedClients: readonly GeneratedClient[] = [
   },
 ];
 
-/** Prepares a folder as if a user had installed openapi-typescript, openapi-fetch and TypeScript there. */
+/** Prepares a folder in which a user has installed openapi-typescript, openapi-fetch and TypeScript. */
 export async function useNpmTools(folder: string): Promise<void> {
   await cp(join(npmTools, "package.json"), join(folder, "package.json"));
   await symlink(join(npmTools, "node_modules"), join(folder, "node_modules"));
@@ -175,7 +173,6 @@ async function buildByOapiCodegen(): Promise<void> {
   });
 }
 
-/** Compiles a program of `test/clients/generated/go/` together with the client in `<folder>/go/`. */
 async function buildGo(name: string, folder: string): Promise<void> {
   const cwd = join(folder, "go");
   for (const part of ["go.mod", "go.sum", name]) {

@@ -12,10 +12,7 @@ import { italianGame } from "../cases.ts";
 import { runProgram } from "../run-program.ts";
 import { type GeneratedClient, generatedClients, pythonPrograms, useNpmTools } from "./clients.ts";
 
-/**
- * Each program uses a client generated from the OpenAPI document. It sends four requests and prints fields of the responses:
- * the first request of the README, an invalid request, a batch and a review.
- */
+/** Each program sends four requests with a generated client: a first evaluation, an invalid request, a batch and a review. */
 const app = useApp();
 const folder = useTemporaryFolder();
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -66,7 +63,6 @@ describeWith("python")("a client from openapi-python-client, as docs/api.md has 
 
 const apiSection = /^## The API as a document\n[\s\S]+?\n## /m.exec(read("docs/api.md"))?.[0] ?? "";
 
-/** Replaces the address in the documentation with the address of the test service. */
 const asked = (text: string) => text.replaceAll("http://localhost:8080", app.url);
 
 const linesIn = (language: string) => {
@@ -84,7 +80,6 @@ async function summary(): Promise<string> {
   return `${body.summary}\n`;
 }
 
-/** Fails unless the program has printed the same values as a direct HTTP request returns. */
 async function expectAllRead(printed: string): Promise<void> {
   const ask = async (path: string, request: object) => (await post(app.url + path, { ...request })).body;
   const first = (await ask("/v1/eval", { fen: italianGame })) as Plain & { score: Plain };

@@ -8,7 +8,6 @@ const place = placeOf("go");
 const cwd = place.example;
 const binary = (name: string) => join(place.folder, "bin", name);
 
-/** A program that calls the service repeatedly with grpc-go, for the tests with several nodes. */
 export const goTraffic = binary("traffic");
 
 export const go: Language = {

@@ -9,7 +9,6 @@ const cwd = place.example;
 const environment = sourcesOf("client-python-venv", "examples/python/requirements.txt");
 const interpreter = join(environment.folder, "bin/python");
 
-/** The client libraries grpcio and requests. */
 export const python: Language = {
   name: "python",
 

@@ -13,7 +13,7 @@ const packages = sourcesOf(
   ...["package.json", "package-lock.json", ".npmrc"].map((file) => `examples/typescript/${file}`),
 );
 
-/** The clients connect-web in Chromium, connect-node and @grpc/grpc-js. The probes import code of this project. */
+/** The clients are connect-web in Chromium, connect-node and @grpc/grpc-js. */
 export const typescript: Language = {
   name: "typescript",
 

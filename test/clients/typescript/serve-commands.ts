@@ -8,7 +8,6 @@ import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { file_google_rpc_error_details } from "../../../gen/google/rpc/error_details_pb.ts";
 import type { Command, Result } from "../probe.ts";
 
-/** Reads a call from each line of stdin, makes the call, and prints its result to stdout. */
 export async function serveCommands(
   call: (command: Command, method: DescMethod) => Promise<Omit<Result, "elapsed_ms">>,
 ): Promise<void> {
@@ -31,7 +30,7 @@ function methodOf({ method: name }: Command): DescMethod {
   return method;
 }
 
-/** Returns the gRPC name of a code. Connect uses the same numbers, but some other names. */
+/** Connect uses the same numbers as gRPC, but some other names. */
 export function codeName(code: number): string {
   return status[code] ?? String(code);
 }

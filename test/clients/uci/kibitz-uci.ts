@@ -2,5 +2,4 @@ import { fileURLToPath } from "node:url";
 
 const program = fileURLToPath(new URL("../../../bin/kibitz.js", import.meta.url));
 
-/** Returns the command line that starts `kibitz uci`. */
 export const kibitzUci = (...args: readonly string[]) => [process.execPath, program, "uci", ...args];
