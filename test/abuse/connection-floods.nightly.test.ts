@@ -10,7 +10,7 @@ import { expectEvaluation, useService } from "./started-service.ts";
 const metrics = `http://127.0.0.1:${await freePort()}`;
 const service = useService({ KIBITZ_ACCESS: "public", KIBITZ_METRICS_PORT: new URL(metrics).port });
 
-test("10,500 connections from a thousand addresses fill the service, the metrics port still answers probes, and callers are served afterwards", async () => {
+test("while 10,500 connections fill the service, its metrics port answers probes, and after the flood callers are served again", async () => {
   const stop = await watchHealth({ url: metrics, pid: service.pid });
   // Every connection sends a request, because the service soon closes a connection that has never sent a request.
   const addressOf = (count: number) => `127.2.${Math.floor(count / 250) % 4}.${count % 250}`;

@@ -123,7 +123,7 @@ describe("14: an invalid credential is refused with 401", () => {
     }
   });
 
-  test("a key in any place other than the Authorization header is no credential", async () => {
+  test("a key is accepted only in the Authorization header", async () => {
     const issued = JSON.parse((await service.post("/v1/keys", {})).body).key;
     for (const path of [`/v1/keys/self?api_key=${issued}`, `/v1/keys/self?access_token=${issued}`]) {
       expect([400, 401]).toContain((await service.get(path)).status);
@@ -137,7 +137,7 @@ describe("14: an invalid credential is refused with 401", () => {
   });
 });
 
-test("a key appears in no response and in no log line, in whatever field or header the client sends it", async () => {
+test("a key never appears in a response or a log line, even if the client sends the key in a wrong field", async () => {
   const issued: string = JSON.parse((await service.post("/v1/keys", { name: "canary" })).body).key;
   const auth = { Authorization: `Bearer ${issued}` };
   // This request loads the key into the cache. A cached key is accepted even if the address has used up its error quota.

@@ -40,7 +40,7 @@ test("a node does not delete a key too early if its clock is ahead", async () =>
 });
 
 test.each([-100 * dayMs, 100 * dayMs])(
-  "an address that has used up its keys of the day gets a wait by the shared clock if the node's clock is %i ms off",
+  "the wait after the daily limit of keys comes from the shared clock if the node's clock is %i ms off",
   async (aheadMs) => {
     using node = await startNode(aheadMs);
     const wish = { address: "192.0.2.1", name: undefined, idempotencyKey: undefined };

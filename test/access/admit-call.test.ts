@@ -49,7 +49,7 @@ const wrong = () => errorFromViolations([{ pointer: "/fen", code: "invalid_fen",
 const refusalOf = async (admitting: Promise<unknown>) =>
   (await admitting.catch((thrown) => thrown)) as KibitzError;
 
-test("a caller without error quota is refused until the window ends, without its request being read", async () => {
+test("a caller that has used up its error quota is refused without its request being read, until the window ends", async () => {
   let now = 0;
   using _ = vi.spyOn(performance, "now").mockImplementation(() => now);
   const { admit } = await open();
@@ -135,7 +135,7 @@ test("the response to a call within the call rate has no rate limit header", asy
   expect([...outcome.answerHeaders]).toEqual([]);
 });
 
-test("an MCP message reduces the call rate only if it is no analysis", async () => {
+test("an MCP message counts towards the call rate unless it is an analysis", async () => {
   const { admit } = await openWithCalls();
   for (let call = 0; call < 5; call++) {
     (await admit("message")).countAsAnalysis();
@@ -153,7 +153,7 @@ test("open mode has no call rate", async () => {
   }
 });
 
-test("a call with a key reduces the call rate of the key's plan only", async () => {
+test("a call with a key counts only towards the call rate of the key's plan", async () => {
   const { access, admit } = await openWithCalls();
   const issued = await access.keys.issue({ name: undefined, plan: "free" });
   const authorization = `Bearer ${"key" in issued && issued.key}`;

@@ -55,7 +55,7 @@ describe("a header", () => {
     },
   );
 
-  test("a malformed or mistyped header is refused without a store look-up, and is not repeated in the error", async () => {
+  test("a malformed Authorization header is refused without a store look-up, and the error does not repeat the header", async () => {
     const { authenticator, header, key, findByHash } = await issued();
     const headers = [
       "",
@@ -104,7 +104,7 @@ describe("a header", () => {
 });
 
 describe("a key that is known", () => {
-  test("99 % of all requests with the same key find the key in memory", async () => {
+  test("99 % of all requests with the same key find the key in the cache", async () => {
     const { authenticator, findByHash, header, id } = await issued();
     await authenticator.keyOf(header);
     for (let calls = 1; calls < 1000; calls++) {
@@ -122,7 +122,7 @@ describe("a key that is known", () => {
     expect(findByHash).toHaveBeenCalledTimes(1);
   });
 
-  test("a key in memory is refused immediately after this process has revoked it", async () => {
+  test("a cached key is refused immediately after its revocation in the same process", async () => {
     const { authenticator, desk, header, id } = await issued();
     await authenticator.keyOf(header);
     expect(await desk.revoke(id)).toBe(true);
@@ -250,7 +250,7 @@ describe("while the store is unavailable", () => {
     await expect(authenticator.keyOf(header)).rejects.toMatchObject({ code: "invalid_api_key" });
   });
 
-  test("a key is not accepted from memory if its look-up fails for another reason than an outage", async () => {
+  test("a cached key is not accepted if its look-up fails with an unexpected error", async () => {
     const { advance, findByHash, authenticator, header } = await openUnavailable();
     await authenticator.keyOf(header);
     advance(4000);
@@ -259,7 +259,7 @@ describe("while the store is unavailable", () => {
   });
 });
 
-test("a look-up of a key finishes even if the key is removed from memory during the look-up", async () => {
+test("a look-up of a key finishes even if the key is removed from the cache during the look-up", async () => {
   const advance = moveClock();
   const { keys, findByHash, authenticator, header, id } = await issued();
   await authenticator.keyOf(header);

@@ -44,7 +44,7 @@ describe("requests", () => {
     }
   });
 
-  test("a request is refunded only to the window in which it was counted", async () => {
+  test("a request is refunded only in the window in which it was counted", async () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);
@@ -79,15 +79,15 @@ describe("searches at a time", () => {
     }
   }
 
-  test("the Retry-After time of a concurrency limit is twice the expected time of the running search", async () => {
+  test("the Retry-After time of a refused search is twice the expected time of the running search", async () => {
     expect(await waitMsAfter(100, timeOf(5000, 60_000), timeOf(400, 60_000))).toBe(700);
   });
 
-  test("the Retry-After time of a concurrency limit is bounded by the time limit of the running search", async () => {
+  test("the Retry-After time of a refused search is bounded by the time limit of the running search", async () => {
     expect(await waitMsAfter(0, timeOf(5000, 5000), timeOf(5000, 5000))).toBe(6500);
   });
 
-  test("the Retry-After time of a concurrency limit grows while the running search takes longer than expected", async () => {
+  test("the Retry-After time of a refused search grows while the running search takes longer than expected", async () => {
     expect(await waitMsAfter(8000, timeOf(400, 60_000), timeOf(400, 60_000))).toBe(2000);
   });
 
@@ -170,7 +170,7 @@ describe("a store of several nodes", () => {
     expect((await enter()).kind).toBe("admitted");
   });
 
-  test("a node counts a request alone if the shared store fails during the request", async () => {
+  test("a node counts a request in its own memory if the shared store fails during the request", async () => {
     const { limits, set } = startNode(1);
     set({ available: true, isLost: true });
     expect(await run(limits, account)).toMatchObject({ windows: [{ remaining: 6 }] });

@@ -514,7 +514,7 @@ describe("equal requests at the same time", () => {
     expect(jobs).toHaveLength(2);
   });
 
-  test("two requests share a search if a movetime equals the default of the other request", async () => {
+  test("a request with the default movetime and a request without movetime share a search", async () => {
     const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
     const analyzer = analyzerOf(search, 2);
     const answers = [undefined, 9000].map((movetimeMs) =>

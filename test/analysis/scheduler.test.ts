@@ -39,7 +39,7 @@ describe("the scheduler", () => {
     expect(await isSlotFree(scheduler)).toBe(false);
   });
 
-  test("the scheduler expects no more waiting for a cancelled search whose engine is stopping", async () => {
+  test("the expected wait excludes a cancelled search whose engine is still stopping", async () => {
     const scheduler = schedulerOf(1, 10_000);
     const leaving = new AbortController();
     const left = await scheduler.enter({ ...work, expectMs: () => 60_000 }, leaving.signal);

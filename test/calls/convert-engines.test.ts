@@ -42,7 +42,7 @@ test.each(properties)("the option %s has a title, and a default value within its
   expect("minimum" in property).toBe(property.type === "integer");
 });
 
-test("an unknown option has the engine's name of the option as its title", () => {
+test("an unknown option has its UCI name as its title", () => {
   const unknown: EngineOption = {
     name: "contempt",
     engineName: "Contempt",

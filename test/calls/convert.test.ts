@@ -54,7 +54,7 @@ describe("a request", () => {
     [pb.Path.AUTO, "auto"],
     [pb.Path.WASM, "wasm"],
     [pb.Path.NATIVE, "native"],
-  ] as const)("the path with number %i in a message means %s", (path, word) => {
+  ] as const)("the enum value %i of the field path means %s", (path, word) => {
     expect(requestFromMessage(create(pb.AnalysisRequestSchema, { path })).path).toBe(word);
   });
 });
@@ -174,7 +174,7 @@ describe("an engine version", () => {
   });
 });
 
-test("a plan in the list has its limits, and no limit that the plan does not have", () => {
+test("a plan in the list shows exactly its limits", () => {
   expect(messageFromPlan(openPlan)).toEqual({
     id: "keyless",
     requiresKey: false,

@@ -144,7 +144,7 @@ test("a server never prints its pepper or a key from a request, at any log level
 describeWith("redis")("keys that nodes share", () => {
   const redis = useRedis();
 
-  test("kibitz keys create prints the address of Redis, and keys and serve fail with another pepper", async () => {
+  test("kibitz keys create prints the address of Redis, and kibitz keys and kibitz serve fail with another pepper", async () => {
     const shared = { KIBITZ_REDIS_URL: redis.url, KIBITZ_REDIS_PREFIX: "pepper:" };
     const created = await runKibitz(["keys", "create"], {
       ...shared,

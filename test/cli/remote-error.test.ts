@@ -84,6 +84,6 @@ test.each([
   ],
   ["HTTP 502", Code.Unavailable, /in the place of the service says HTTP 502: ask again later/],
   ["bad\u001b[31m", Code.Unknown, /is not Kibitz \(bad\\u001b\[31m\)/],
-])("the response %s of another program has a message with advice", (said, code, message) => {
+])("the response %s of a server other than Kibitz has a message with advice", (said, code, message) => {
   expect(errorFromRemote(new ConnectError(said, code), url).message).toMatch(message);
 });

@@ -142,7 +142,7 @@ describeWith(
       }
     });
 
-    test("the grace period in the Helm chart is longer than the stop of a node takes", () => {
+    test("the grace period in the Helm chart is longer than a node needs to stop", () => {
       const { "as it is": text = "" } = rendered;
       const graceS = Number(/terminationGracePeriodSeconds: (\d+)/.exec(text)?.[1]);
       const sleepS = Number(/sleep: \{ seconds: (\d+) \}/.exec(text)?.[1]);
@@ -150,7 +150,7 @@ describeWith(
       expect(graceS - sleepS).toBeGreaterThan(21);
     });
 
-    test("the Helm chart scales by the expected wait, a metric that Prometheus reads from the nodes and Kubernetes from Prometheus", () => {
+    test("the autoscaler of the Helm chart uses the expected wait, which Prometheus reads from the nodes", () => {
       const { "with all that it can have": text = "", "as it is": usual = "" } = rendered;
       const [, signal = ""] = /type: Pods\n +pods:\n +metric: \{ name: (\w+) \}/.exec(text) ?? [];
       expect(describeMetrics().map(({ name }) => name)).toContain(signal);

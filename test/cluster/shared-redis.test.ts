@@ -83,7 +83,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
     },
   );
 
-  test("when a searching node is killed, the nodes that wait for its result run the search once", async () => {
+  test("when a searching node is killed, the waiting nodes together run the search once", async () => {
     const [killed, ...waiting] = cluster.nodes as [ClusterNode, ClusterNode, ClusterNode];
     const question = { fen: nextFen(), depth: 30 };
     // This call fails when the node is killed.

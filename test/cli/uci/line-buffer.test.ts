@@ -46,17 +46,23 @@ test.each([
   [["uci", "position startpos", "ucinewgame", "quit"], true],
   [["uci", "isready", "quit"], false],
   [["go depth 1", "quit"], false],
-])("a chess program that sends %j before the session starts has disconnected: %s", (lines, hasLeft) => {
-  expect(buffered(...lines).onLeft).toHaveBeenCalledTimes(Number(hasLeft));
-});
+])(
+  "the lines %j before the start of a session mean that the chess program has disconnected: %s",
+  (lines, hasLeft) => {
+    expect(buffered(...lines).onLeft).toHaveBeenCalledTimes(Number(hasLeft));
+  },
+);
 
 test.each([
   [[], true],
   [["uci"], true],
   [["isready"], false],
-])("a chess program that closes standard input after %j has disconnected: %s", async (lines, hasLeft) => {
-  const { buffer, onLeft } = buffered(...lines);
-  buffer.close();
-  await buffer.begun;
-  expect(onLeft).toHaveBeenCalledTimes(Number(hasLeft));
-});
+])(
+  "the end of standard input after %j means that the chess program has disconnected: %s",
+  async (lines, hasLeft) => {
+    const { buffer, onLeft } = buffered(...lines);
+    buffer.close();
+    await buffer.begun;
+    expect(onLeft).toHaveBeenCalledTimes(Number(hasLeft));
+  },
+);

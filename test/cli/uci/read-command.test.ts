@@ -28,7 +28,7 @@ test.each([
   expect(readCommand(line)).toEqual({ kind: "setoption", name, value });
 });
 
-test("the command position is read with a FEN or startpos, and with moves", () => {
+test("the command position is read with a FEN or with startpos, and with or without moves", () => {
   const fen = "8/8/8/8/8/4k3/8/4K2R w K - 0 1";
   expect(readCommand("position startpos")).toEqual({ kind: "position", fen: "startpos", moves: [] });
   expect(readCommand("position startpos moves e2e4 e7e5")).toMatchObject({ moves: ["e2e4", "e7e5"] });
@@ -55,7 +55,7 @@ test.each([
   [`fen ${middle} 0 1 e4`, "e4", `fen ${middle} 0 1 moves e4`],
   [`fen ${middle} e2e4 e8e7`, "e2e4", `fen ${middle} moves e2e4 e8e7`],
   [`${middle} a7a8Q`, "a7a8Q", `fen ${middle} moves a7a8Q`],
-])("the missing word moves is recognized in: position %s", (line, first, meant) => {
+])("the missing keyword moves is recognized in: position %s", (line, first, meant) => {
   expect(readCommand(`position ${line}`)).toMatchObject({
     misplaced: `the word moves is missing before ${first}; write: position ${meant}`,
   });

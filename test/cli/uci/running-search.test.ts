@@ -113,7 +113,7 @@ describe("a clock", () => {
     expect(await hearWithin(1)).toEqual(["bestmove e2e4"]);
   });
 
-  test("a search is ended at a time limit that is shorter than the API allows", async () => {
+  test("kibitz uci ends a search at a time limit below the minimum of the API", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go movetime 5");
     last().find(stateOf(2, ["e2e4"]));

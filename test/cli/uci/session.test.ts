@@ -194,7 +194,7 @@ describe("an answer", () => {
     ]);
   });
 
-  test("a position command without the word moves changes nothing, and prints the correct command", async () => {
+  test("a position command without the keyword moves changes nothing, and prints the correct command", async () => {
     const { hear, last } = talk();
     await hear("position startpos moves e2e4");
     expect(await hear("position startpos d2d4 d7d5")).toEqual([

@@ -68,7 +68,7 @@ describeWith("python")("python-chess", () => {
     },
   );
 
-  test("with a service that refuses its requests, kibitz uci uses its time and plays a legal move, and an analysis has no move", async () => {
+  test("kibitz uci plays a legal move at the end of its time if the service refuses every request", async () => {
     const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("hour", 1, 3600)] } });
     const limited = await startServer({ ...env, KIBITZ_PLANS: plans, KIBITZ_ACCESS: "public" });
     try {
