@@ -127,7 +127,7 @@ test("cli/uci uses engines only through the public API calls", () => {
   expect(breaches(/^src\/cli\/uci\//, ({ target }) => here.test(target) || others.test(target))).toEqual([]);
 });
 
-test("no file imports itself through other files, not even for a type", () => {
+test("no file imports itself indirectly, including type imports", () => {
   const targets = new Map<string, string[]>();
   for (const file of readSources(["src", "web/src", "test", "bench", "tools"])) {
     targets.set(

@@ -102,7 +102,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.keepPepperCheck("third")).toBe("third");
     });
 
-    test(`a key store in ${name} with keys keeps the first pepper check`, async () => {
+    test(`a key store in ${name} that already has keys keeps the first pepper check`, async () => {
       const store = create();
       await store.create(keyRecord({ id: "a" }));
       expect(await store.keepPepperCheck("first")).toBe("first");
@@ -122,7 +122,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, issuedTo = "a", id = `${issuedTo}${createdAt}`) =>
         keyRecord({ id, createdAt, issuedTo });
 
-      test(`an address gets no more keys in ${name} than its quota until its oldest key leaves the window`, async () => {
+      test(`an address with a used-up key quota in ${name} gets a new key after its oldest key has left the window`, async () => {
         const store = create();
         expect(await store.create(at(1000), terms)).toEqual({ kind: "created" });
         expect(await store.create(at(1050), terms)).toEqual({ kind: "created" });
@@ -142,7 +142,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toHaveLength(3);
       });
 
-      test(`keys in ${name} with a creation time in the near future count for the quota of an address, but not keys from the far future`, async () => {
+      test(`the key quota of an address in ${name} ignores keys with a creation time in the far future`, async () => {
         const store = create();
         await store.create(at(900_000), terms);
         await store.create(at(900_001), terms);
@@ -248,7 +248,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.list()).toEqual([{ ...renewed, hash: "third" }]);
       });
 
-      test(`an idempotency key creates a new key in ${name} after the window, for another address, or with another idempotency key`, async () => {
+      test(`an idempotency key creates a new key in ${name} if it was used by another address or before the current window`, async () => {
         const store = create();
         const many = issueTerms({ idempotencyKey: "wish" });
         await store.create(at(1000, "first"), many);
@@ -339,7 +339,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       ]);
     });
 
-    test(`engine time in ${name} from a clock that was fast is not counted until that future time`, async () => {
+    test(`engine time in ${name} that was stored with a wrong future time does not block the current window`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 900_000)], 800_000);
       await store.add([spent("free/day", "a", 50, 1003)], 20);

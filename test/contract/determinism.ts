@@ -27,7 +27,7 @@ interface Started {
 }
 
 /**
- * Defines tests that the same search gives the same result.
+ * Defines tests that repeat a search and expect the same result.
  * @param depth the plies of a search that takes some tens of milliseconds
  */
 export function testDeterminism(name: string, started: () => Started, depth: number): void {

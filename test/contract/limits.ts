@@ -25,7 +25,7 @@ export const keyed = (plan: Plan, id: string, address: string): Account => ({
 });
 
 /**
- * Returns the limits of one process.
+ * Creates the limit counters of one process.
  * @param usage the stored engine time of an earlier process
  */
 export async function memoryLimits(usage?: UsageStore): Promise<Limits> {
@@ -97,7 +97,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(entry.kind === "refused" && entry.refusal.retryAfterMs).toBeGreaterThan(3_590_000);
     });
 
-    test(`a failed request counted in ${name} is refunded only if it used no engine time`, async () => {
+    test(`${name} refunds a failed request only if the request used no engine time`, async () => {
       const plan = planWith([hour]);
       const limits = await limitsOf();
       const account = keyless(plan);
@@ -141,7 +141,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(waitMs).toBeLessThanOrEqual(20_000);
     });
 
-    test(`concurrent searches of a client without such a limit are not counted in ${name}`, async () => {
+    test(`${name} does not count the concurrent searches of a client without a limit of concurrent searches`, async () => {
       const counted = planWith([{ ...hour, quota: 10 }], 2);
       const limits = await limitsOf();
       const enter = (concurrent: number | undefined) => {
@@ -220,7 +220,7 @@ export function testWindows(name: string, create: () => Promise<Limits>): void {
   const windowS = 2;
   const plan = planWith([{ ...minute, windowS }]);
 
-  test(`a refused request counted in ${name} is accepted exactly after the wait in its error`, async () => {
+  test(`a request that ${name} refuses is accepted exactly after the retry time in the error`, async () => {
     const [limits, account] = [await create(), keyless(plan)];
     const startedAt = performance.now();
     await run(limits, account);

@@ -33,7 +33,7 @@ export function testCache(
       }
     });
 
-    test(`the cache in ${name} distinguishes long keys by their last character`, async () => {
+    test(`the cache in ${name} distinguishes long keys that differ only in the last character`, async () => {
       const cache = create();
       const long = "e2e4 ".repeat(600);
       cache.set(`${long}1`, madeUp("one"));
@@ -42,14 +42,14 @@ export function testCache(
       expect(await cache.get(long)).toBeUndefined();
     });
 
-    test(`the cache in ${name} keeps the newest value of a key`, async () => {
+    test(`the cache in ${name} returns the newest value of a key`, async () => {
       const cache = create();
       cache.set("a", madeUp("one"));
       cache.set("a", madeUp("two"));
       expect(await cache.get("a")).toEqual(madeUp("two"));
     });
 
-    test(`the cache in ${name} stores every character`, async () => {
+    test(`the cache in ${name} can store every Unicode character`, async () => {
       const cache = create();
       const odd = '♔ \u0000\n|="\\';
       cache.set(odd, madeUp(odd));

@@ -15,7 +15,7 @@ const fields = read("docs/coming-from.md")
     return kind === undefined ? [] : named.map(([, path = ""]) => ({ kind, path }));
   });
 
-test("docs/coming-from.md names only fields that requests and answers have", () => {
+test("docs/coming-from.md names only existing fields of requests and answers", () => {
   const has = ({ kind, path }: { readonly kind: string; readonly path: string }) => {
     let value: unknown = kind === "request" ? request : answer;
     return path.split(".").every((part) => {

@@ -26,7 +26,7 @@ function anchorsOf(text: string): readonly string[] {
   );
 }
 
-/** Returns the links to files and headings of the project that do not exist. */
+/** Returns the links to missing files or headings of the project. */
 function deadLinksIn({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   const links = [...prose(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = ""]) => link);
   return links.filter((link) => {
@@ -45,13 +45,13 @@ function deadLinksIn({ path, text }: { readonly path: string; readonly text: str
 /** A path in a document may omit `src/`, `test/` or `tools/`. */
 const places = ["", "src", "test", "tools"];
 
-/** Every module but `text`, because media types also begin with `text/`. */
+/** Every module except `text`, because media types also begin with `text/`. */
 const modules = readdirSync(join(root, "src"), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== "text")
   .map(({ name }) => name);
 const inModule = new RegExp(`^(${modules.join("|")})/[\\w./*-]+$`);
 
-/** Returns the names of files and folders in a document that do not exist. */
+/** Returns the paths in a document that do not exist. */
 function deadPathsIn({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   const named = [...prose(text).matchAll(/`([^`\s]+)`/g)].map(([, name = ""]) => name);
   const paths = named.filter(

@@ -40,12 +40,12 @@ function wrongCommandsIn(paragraph: string): readonly string[] {
   return [...commands, ...lists, ...paragraph.matchAll(oldPlaces)].map(([command]) => command.trim());
 }
 
-/** A block of code belongs to the paragraph before it. Files that are no Markdown are split into lines. */
+/** A block of code belongs to the paragraph before the block. Files in other formats than Markdown are split into lines. */
 function paragraphsOf({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   return path.endsWith(".md") ? text.replace(/\n+(?=```\w)/g, "\n").split("\n\n") : text.split("\n");
 }
 
-test("every command that installs or runs Kibitz names kibitz-chess, or is marked as a command for a checkout", () => {
+test("a documented command uses the package name kibitz-chess, or is marked as a command for a checkout", () => {
   expect(manifest).toMatchObject({ name: "kibitz-chess", bin: { kibitz: "bin/kibitz.js" } });
   expect(texts.length).toBeGreaterThan(300);
   const wrong = texts.flatMap((text) =>

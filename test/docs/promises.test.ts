@@ -5,7 +5,7 @@ import type { TestResult } from "../support/lane.ts";
 
 const page = readFileSync(new URL("../../docs/promises.md", import.meta.url), "utf8");
 
-test("docs/promises.md names a test for each promise, and each of these tests exists", () => {
+test("docs/promises.md names an existing test for each promise", () => {
   expect(page.match(/^\| /gm)?.length).toBeGreaterThan(80);
   expect(brokenPromises(page)).toEqual([]);
 });

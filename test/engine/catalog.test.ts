@@ -65,7 +65,7 @@ describe("versions", () => {
     expect(ids(some)).toEqual(ids(some.toReversed()));
   });
 
-  test("an engine version contains all its builds and uses the native build by default", () => {
+  test("the native build of an engine version is the default build", () => {
     const { versions } = catalog(["wasm 19", "native 19"]);
     expect(versions).toHaveLength(1);
     expect(versions[0]?.builds.map(({ path }) => path)).toEqual(["wasm", "native"]);
@@ -172,7 +172,7 @@ describe("a request for", () => {
     expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
   });
 
-  test("a request for latest on a path gets the family of latest, if the path has that family", () => {
+  test("a request for latest on a path gets an engine of the default family if the path has this family", () => {
     const some = ["wasm 19", "native arasan-25", "native 15.1", "native berserk-13"];
     expect(catalog(some).resolve("latest", "native")).toMatchObject(build("stockfish-15.1", "native"));
     const chosen = catalog(some, "berserk-13");

@@ -49,7 +49,7 @@ describe("lines", () => {
     expect(await linesOf(engine)).toEqual(["\u00ff\u00fe\u0000"]);
   });
 
-  test("the lines of an engine are received as they are printed", async () => {
+  test("the lines of an engine arrive as soon as they are printed", async () => {
     const engine = node(`console.log("up"); process.stdin.on("data", (data) => process.stdout.write(data))`);
     const lines: string[] = [];
     const over = engine.read((line) => lines.push(line));
@@ -70,7 +70,7 @@ describe("lines", () => {
     expect(await engine.ended).toBe("outside");
   });
 
-  test("the lines of an engine end when it closes its pipe, even if its process goes on", async () => {
+  test("the lines of an engine end when the engine closes its output, even if its process continues", async () => {
     const engine = node(`console.log("up"); require("fs").closeSync(1); setInterval(() => {}, 1000)`);
     expect(await linesOf(engine)).toEqual(["up"]);
     expect(enginesRunning()).toHaveLength(1);
@@ -157,7 +157,7 @@ describe("an engine process", () => {
     await engine.kill();
   });
 
-  test("the child processes of an engine process are killed with it", async () => {
+  test("killing an engine process also kills its child processes", async () => {
     const { file, args } = commandOfFake({ misbehaviour: "hang" });
     // Without `exec`, the shell starts a child process for the engine.
     const script = writeScript(`"${file}" "${args.join('" "')}"\necho over`);

@@ -1,8 +1,6 @@
 import { afterEach, beforeEach, expect, vi } from "vitest";
 
-/**
- * Replaces timers by fake timers, so that a test can check time limits exactly on a busy machine. `setImmediate` stays real.
- */
+/** Replaces all timers except `setImmediate` by fake timers. Time limits can then be tested exactly on a busy machine. */
 export function takeClock(): void {
   vi.useFakeTimers({
     toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"],

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { wasmBuilds } from "../../src/engine/backends/wasm/builds.ts";
 
-/** Maps every engine id of all releases to the date on which a release deprecated the id. Never remove an id from this list. */
+/** Maps every engine id of all releases to the day of its deprecation. Never remove an id from this list. */
 const offered: Readonly<Record<string, string | undefined>> = {
   "stockfish-19": undefined,
   "stockfish-19-lite": undefined,

@@ -1,6 +1,6 @@
 /**
- * A program that starts one engine of each kind and never closes an engine. Some engines are idle, others are searching. One
- * search runs in a sandbox and cannot be stopped. The program prints `ready` and then waits to be killed.
+ * A program that starts one engine of each kind and leaves all engines running: idle, searching, or in an endless search in a
+ * sandbox. The program prints `ready` and then waits to be killed.
  */
 
 import { setTimeout } from "node:timers/promises";

@@ -60,7 +60,7 @@ describe("engines that open", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("engines report that the default engine is loading before it is ready", async () => {
+  test("the status of the default engine is loading until the engine is ready", async () => {
     const engines = createFakeEngines({ builds: [wasm], starting: () => never });
     const owner = new AbortController();
     const started = Promise.withResolvers<void>();

@@ -11,7 +11,7 @@ import {
 } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
 
-/** The behavior in a search. `go on` searches until the search is aborted or the engine is closed. */
+/** The behavior of a fake engine in a search. `go on` means that only an abort or a close ends the search. */
 type Conduct = "answer" | "go on" | FailureKind;
 
 interface FakeSession extends EngineSession {
@@ -33,7 +33,7 @@ export interface FakeEnginesOptions {
   readonly path?: EngineBackend["path"];
   readonly builds?: readonly EngineBuild[];
   readonly discover?: EngineBackend["discover"];
-  /** Returns the behavior of the engine with this number. By default, every engine answers. */
+  /** Returns the behavior of the engine with this number. Default: every engine returns a result. */
   readonly conduct?: (number: number) => Conduct;
   /** A start waits for this promise and fails if the promise is rejected. */
   readonly starting?: (number: number) => Promise<void> | undefined;

@@ -102,7 +102,7 @@ test("an engine is genuine if its files have the pinned digests or if no digests
 test.each([
   ["module", "digested"],
   ["loader", "alongside"],
-] as const)("an engine with another %s than the pinned one is not genuine", async (_, part) => {
+] as const)("an engine is not genuine if its %s differs from the pinned value", async (_, part) => {
   const { module, loader } = writeEngine();
   const integrity = await fingerprintFiles([module], [loader], { ...pin, [part]: sha256("else") });
   await expect(integrity.assertGenuine()).rejects.toMatchObject({

@@ -15,7 +15,8 @@ const attempts = {
       connect(Number(port), "127.0.0.1").on("connect", resolve).on("error", reject);
     }),
   write: () => {
-    // The signal for a file that grows too large would end this process; shells tell of it by their status.
+    // A write beyond the size limit raises a signal that would end this process. The shell survives and returns an error
+    // status.
     const child = spawn("/bin/sh", ["-c", `echo x > ${victimFile}`], { stdio: "ignore" });
     return new Promise((resolve, reject) => {
       child.on("exit", (code) => (code === 0 ? resolve() : reject(new Error("no"))));

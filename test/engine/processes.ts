@@ -4,7 +4,7 @@ import { existsSync, readdirSync, readFileSync } from "node:fs";
 interface Process {
   readonly pid: number;
   readonly parent: number;
-  /** `Z` is a zombie: the process has ended, but its parent process has not waited for it. */
+  /** `Z` is a zombie: the process has ended, but its parent has not read the exit status yet. */
   readonly state: string;
 }
 

@@ -6,7 +6,7 @@ import { startFen } from "../chess/validated.ts";
 import { buildOf } from "./build-of.ts";
 import { createScript, type Script } from "./scripted-transport.ts";
 
-/** The UCI lines of Stockfish after `uci`. Options that no test needs are omitted. */
+/** The output of Stockfish after the command `uci`. Options that the tests do not need are omitted. */
 export const greeting: readonly string[] = [
   "id name Scripted 1",
   "id author the script",
@@ -23,11 +23,11 @@ export const greeting: readonly string[] = [
 /** The commands for the search of `jobOf()`. */
 export const [position, go] = [`position fen ${startFen}`, "go depth 14 movetime 60000"];
 
-/** Returns the `info` line of a finished depth. */
+/** Returns an `info` line that completes a depth. */
 export const iteration = (depth: number, move: string, more = "") =>
   `info depth ${depth} seldepth ${depth + 2} score cp 30 wdl 80 900 20 nodes ${depth * 100} nps 1000 hashfull 1 tbhits 0 time ${depth} ${more}pv ${move}`;
 
-/** Waits until every callback has run that waits only for the event loop. */
+/** Waits for one iteration of the event loop. */
 export const turn = () => new Promise(setImmediate);
 
 /** The test fails if the script was not followed to its end. */
@@ -37,7 +37,7 @@ export function script(): Script {
   return created;
 }
 
-/** A script that has the commands and lines of an engine start. */
+/** Creates a script with the commands and responses of an engine start. */
 export function greetedScript(): Script {
   return script()
     .expect("uci", greeting)

@@ -7,12 +7,12 @@ import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts
 export interface Script extends UciTransport {
   /** Adds a step: the next expected command, and the lines of the response. */
   expect(command: string, answer?: readonly string[]): Script;
-  /** Makes the last step so far close the pipe after its response. */
+  /** The engine closes its output after the response of the last step. */
   thenHangUp(): Script;
   /** Prints lines now. */
   say(...lines: readonly string[]): void;
   /**
-   * Closes the pipe now, as at the end of a process.
+   * Closes the output now, like a process that ends.
    * @param by who ended the process
    */
   hangUp(by?: ProcessEnd): void;
@@ -22,7 +22,7 @@ export interface Script extends UciTransport {
   readonly sent: readonly string[];
   /** The commands that the session has sent, grouped by write. */
   readonly writes: readonly (readonly string[])[];
-  /** Throws if a command differed from the script, or if a step is missing. */
+  /** Throws if a command differed from the script, or if steps of the script are left. */
   assertDone(): void;
   /** Milliseconds of processor time. Undefined simulates a system that does not report processor time. */
   usedMs: number | undefined;

@@ -56,7 +56,7 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("an engine that the position breaks after the client has disconnected is counted for the quarantine of the position", async () => {
+  test("a failure caused by a position counts towards its quarantine even after the client has disconnected", async () => {
     const { engines, search } = supervise({ conduct: () => "go on", stopping: new Promise(() => {}) });
     const failures = [
       new EngineFailure("overtime", "ignored stop", { blamesPosition: true }),
@@ -72,7 +72,7 @@ describe("a search whose engine fails", () => {
     await expect(search(build, job, forever)).rejects.toMatchObject({ kind: "quarantined" });
   });
 
-  test("a crash in a later search is not counted for the quarantine of an earlier position", async () => {
+  test("a crash in a later search does not count towards the quarantine of an earlier position", async () => {
     const { engines, search } = supervise({ conduct: (number) => (number < 3 ? "go on" : "answer") });
     const other = jobOf({ fen: "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1" });
     for (const at of [0, 1]) {

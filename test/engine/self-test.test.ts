@@ -6,7 +6,7 @@ import { createFakeEngines, fakeAnswer } from "./fake-engines.ts";
 
 const forever = new AbortController().signal;
 
-/** A fake engine with the given results: the mate that it finds, the nodes of each search, and the move of its third search. */
+/** A fake engine. The arguments are the mate that it finds, the nodes of each search, and the move of its third search. */
 async function engine(
   mate: number | undefined,
   nodesOfSearch: (number: number) => number,
@@ -50,7 +50,7 @@ describe("an engine that sees the mate in two", () => {
 
 describe("an engine is not trusted", () => {
   test.each([undefined, 1, 3, -2])(
-    "an engine that finds mate in %s instead of two is not trusted",
+    "an engine that finds a mate in %s instead of the known mate in two is not trusted",
     async (mate) => {
       await expect(selfTest(await engine(mate, () => 100), 1, forever)).rejects.toThrow("the mate in two");
     },

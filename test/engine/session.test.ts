@@ -298,7 +298,7 @@ describe("an engine whose caller has left", () => {
     expect((await session.search(jobOf(), forever)).bestMove).toBe("d2d4");
   });
 
-  test("an engine that does not stop after a disconnect is killed with the failure overtime", async () => {
+  test("an engine that ignores the stop command after a disconnect is killed", async () => {
     const { conversation, search } = await left();
     await wait(stopMs - 1);
     expect(conversation.killed).toBe(false);

@@ -75,7 +75,7 @@ describe("what Stockfish printed when 60 ms were over", () => {
     expect(firstMovesOf(final)).toEqual(["e1g1", "b2b3", "f3e5"]);
   });
 
-  test("an iteration that repeats only old lines under a new depth is ignored", () => {
+  test("an iteration that prints only old lines with a new depth is ignored", () => {
     const { complete, final } = foldRecorded("stockfish-19-lite-movetime60", limits);
     expect(depthsOf(complete)).toEqual([1, 2, 3, 4, 5, 6]);
     expect(firstMovesOf(final)).toEqual(["b1d2", "e1g1", "b2b3"]);
@@ -219,7 +219,7 @@ describe("lines made up", () => {
     expect(complete.map(({ lines }) => lines.length)).toEqual([2]);
   });
 
-  test("lines without multipv, seldepth and wdl are read", () => {
+  test("lines without multipv, seldepth and wdl are accepted", () => {
     const { final } = foldOf(["info depth 4 score mate -1 pv e2e4"], { ...limits, lineCount: 1 });
     expect(final?.lines).toEqual([
       {

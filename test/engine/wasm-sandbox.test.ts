@@ -39,7 +39,7 @@ test.each([
   expect(await runAsEngine(`attempt(() => ${act})`)).toEqual(denied);
 });
 
-test("a sandboxed engine cannot open databases, although Node's permission model does not cover databases", async () => {
+test("a sandboxed engine cannot open databases", async () => {
   expect(await runAsEngine("attempt(() => require('node:sqlite'))")).toEqual(["ERR_UNKNOWN_BUILTIN_MODULE"]);
 });
 

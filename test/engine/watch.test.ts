@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFloodMeter } from "../../src/engine/uci/watch.ts";
 
-/** 100,000 characters with the line end: a tenth of the characters that are allowed at once. */
+/** 100,000 characters with the line end. An engine may print ten times as many at once. */
 const line = "x".repeat(99_999);
 
 function openMeter() {
@@ -12,13 +12,13 @@ function openMeter() {
 const pour = (meter: ReturnType<typeof createFloodMeter>, lines: number) =>
   Array.from({ length: lines }, () => meter.floods(line)).at(-1);
 
-test("an engine may print a million characters at once, but no further line", () => {
+test("an engine exceeds the output limit if it prints more than a million characters at once", () => {
   const { meter, floodsAfter } = openMeter();
   expect(floodsAfter(10)).toBe(false);
   expect(meter.floods("")).toBe(true);
 });
 
-test("an engine may print 250,000 further characters per second", () => {
+test("the output limit allows 250,000 further characters every second", () => {
   const { clock, meter, floodsAfter } = openMeter();
   floodsAfter(10);
   clock.ms += 2000;

@@ -51,7 +51,7 @@ testWith("native")(
 );
 
 // A healthy engine ends at the end of its input.
-testWith("native")("an unresponsive engine does not outlive its script", async () => {
+testWith("native")("an unresponsive engine in a script is killed together with the script", async () => {
   const { session, shell, engine } = await startWrapped();
   process.kill(engine, "SIGSTOP");
   process.kill(shell, "SIGKILL");

@@ -67,7 +67,7 @@ export function testFullDisk(what: string, folder: string, shortage: Shortage): 
       expect(row()?.engine_ms).toBe((answer.body.search as { time_ms: number }).time_ms);
     });
 
-    test(`if ${what}, the server detects the end of the shortage without a request`, async () => {
+    test(`if ${what}, the server detects free disk space even without requests`, async () => {
       const earlier = complaints().length;
       shortage.begin(folder);
       const end = () => shortage.end(folder);

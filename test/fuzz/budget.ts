@@ -1,4 +1,4 @@
-/** The fractions of the running time of `npm run test:fuzz` that the targets get. The sum is 1. */
+/** The fraction of the running time of `npm run test:fuzz` for each target. The sum is 1. */
 const shares = {
   "fen-validation": 0.15,
   referee: 0.25,

@@ -227,7 +227,7 @@ function hasInfinity(value: JsonValue): boolean {
     : typeof value === "number" && !Number.isFinite(value);
 }
 
-test("JSON is either decoded like ProtoJSON or refused, and a decoded message is encoded without a change", () =>
+test("the JSON codec decodes a message like protobuf-es or refuses it, and encodes the message without changes", () =>
   fuzz({
     name: "json-codec",
     inputs,

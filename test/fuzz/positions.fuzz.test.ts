@@ -17,9 +17,9 @@ const batch = 50;
 const gamePositions = 90;
 /** Only every fifth position of a game is used, because neighboring positions are similar. */
 const apart = 5;
-/** Longer mates are not proved by search. Their lines are only played to the end. */
+/** Moves to mate. Longer mates are not proved, but their lines are played to the end. */
 const provedMovesMax = 3;
-/** The node limit of one proof. The referee needs some seconds for these nodes. */
+/** The node limit of one proof, which takes some seconds. */
 const proofNodes = 30_000;
 
 const { seed, milliseconds } = budgetOf("positions");
@@ -145,7 +145,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
     }
   }
 
-  /** A line with the full length must end in mate. The engine may also return a shorter line. */
+  /** Checks that a line of the full length ends in mate. The engine may also return a shorter line. */
   function checkMate(
     answer: Evaluation,
     moves: readonly string[],

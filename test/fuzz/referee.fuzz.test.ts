@@ -9,7 +9,7 @@ import { policy } from "./referee/policy.ts";
 import { type Question, type Referee, startReferee } from "./referee/referee.ts";
 import { shrinkFen } from "./referee/shrink-fen.ts";
 
-/** Each seed tests this number of FENs. Some are unchanged positions of games. */
+/** The number of FENs for each seed, including unchanged positions of games. */
 const roundQuestions = 5000;
 const roundPositions = 1000;
 const batch = 500;

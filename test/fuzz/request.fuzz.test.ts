@@ -15,8 +15,8 @@ const searchMaxMs = 100;
 const promisedBytes = 200e6;
 
 /**
- * A busy machine may pause an engine for 400 ms. The engine then stops too late, and the server replaces the engine. This may
- * happen three times, and once more for each 1000 inputs. A broken engine would stop late at every second input.
+ * A busy machine may pause an engine for 400 ms. The engine then stops too late, and the server replaces the engine. Three late
+ * stops are accepted, and one more for each 1000 inputs.
  */
 const lateStopsMax = 3;
 const inputsPerLateStop = 1000;

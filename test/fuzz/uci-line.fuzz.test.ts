@@ -20,12 +20,12 @@ interface Printed {
   readonly lineCount: number;
   readonly nodes?: number | undefined;
   readonly movetimeMs: number;
-  /** The time limit ends after this number of lines. */
+  /** The time limit is reached after this number of lines. */
   readonly closedAfter: number;
 }
 
 const recordedFolder = new URL("../engine/recorded/", import.meta.url);
-/** The output of real engines. All searched `searchedFen`. */
+/** The output of real engines that searched `searchedFen`. */
 const recorded = readdirSync(recordedFolder)
   .filter((name) => name.endsWith(".txt"))
   .map((name) => readFileSync(new URL(name, recordedFolder), "utf8").trim().split("\n"));
@@ -211,9 +211,10 @@ function checkParsed(parsed: UciLine, text: string): void {
 }
 
 /**
- * The lines of a complete snapshot must all have the same depth. They must be exact, in time, and in the order in which the
- * engine printed them. They must follow the last first line. If that first line already belongs to the next depth, they must
- * follow the first line before it.
+ * Checks the lines of a complete snapshot:
+ * - All lines have the same depth, exact scores, and times within the limit.
+ * - The engine printed the lines in the order of the snapshot.
+ * - The first line is the last first line that the engine printed for this depth.
  */
 function checkComplete(
   snapshot: Snapshot,
@@ -240,7 +241,7 @@ function checkComplete(
   }
 }
 
-/** The final snapshot must be the newest complete snapshot. Without a complete snapshot, it must be the last first line. */
+/** Checks that the final snapshot is the newest complete snapshot, or the last first line if no snapshot is complete. */
 function checkFinal(
   final: Snapshot | undefined,
   newest: Snapshot | undefined,

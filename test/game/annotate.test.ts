@@ -30,7 +30,7 @@ test("an annotated PGN has evaluations, and a glyph, a comment and the best line
 });
 
 test.each(["$1", "$2", "$6", "$3 $18"])(
-  "an annotated PGN adds no second judging glyph to the author's glyph: %s",
+  "an annotated PGN adds no second judging glyph to a move: %s",
   (glyphs) => {
     const text = annotated(gameOf(`1. e4 e5 2. Ke2 ${glyphs} *`), worse);
     expect(text).toContain(`2. Ke2 ${glyphs} { [%eval -0.60] } { (0.25 → -0.60) Inaccuracy.`);

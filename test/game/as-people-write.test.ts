@@ -4,7 +4,7 @@ import { annotate } from "../../src/game/annotate.ts";
 import { errorOf, gameOf, review, sansOf } from "./games.ts";
 
 const pawnEnding = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
-/** The castling rights are possible only in Chess960, but the position is not a Chess960 start. */
+/** These castling rights are possible only in Chess960, but no Chess960 game starts with this position. */
 const middle = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1";
 const shuffled = "bqnbnrkr/pppppppp/8/8/8/8/PPPPPPPP/BQNBNRKR w KQkq - 0 1";
 const italian = "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5";
@@ -321,7 +321,7 @@ test.each([
   ["\n1:00:00", 3_600_000],
   ["  0:00:01.5 ", 1500],
   ["0:00:01,5", 1500],
-])("the clock %j is read", (written, ms) => {
+])("the clock comment %j is read", (written, ms) => {
   expect(gameOf(`1. e4 {[%clk ${written}]} *`).clocksMs).toEqual([ms]);
 });
 

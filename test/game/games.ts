@@ -25,7 +25,7 @@ export function errorOf(read: () => unknown): KibitzError {
 
 export const sansOf = ({ moves }: Game) => moves.map(({ san }) => san).join(" ");
 
-/** Centipawns, or moves to mate such as `"#-3"`. Positive is good for White. */
+/** Centipawns, or a mate such as `"#-3"`: Black mates in three. Positive scores are good for White. */
 export type Shorthand = number | `#${number}`;
 
 export function valueFrom(short: Shorthand): ScoreValue {
@@ -45,7 +45,7 @@ export function evaluate(
     readonly score: Shorthand;
     /** The best moves in UCI. A score is needed only if it differs from `score`. */
     readonly lines?: readonly (readonly [uci: string, score?: Shorthand])[];
-    /** A best move in UCI that differs from the first line. */
+    /** The best move in UCI, if the first line begins with another move. */
     readonly best?: string;
   }[],
 ): readonly EvaluatedPosition[] {

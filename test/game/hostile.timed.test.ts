@@ -13,8 +13,8 @@ const longest = ["tags", "brackets in brackets", "remarks in brackets"];
 const texts = [...refusedTexts, ...acceptedTexts].filter(([name]) => longest.includes(name));
 
 /**
- * Runs a generator to its end, and reports the processor time of each time slice in milliseconds. Processor time is exact
- * enough, because the code never waits. Threads of the garbage collector are not included.
+ * Runs a generator to its end, and reports the processor time of each time slice in milliseconds. Time of the garbage
+ * collector's other threads is not included.
  */
 function run<T>(slices: Generator<void, T>, note: (ms: number) => void): T {
   for (;;) {
@@ -31,7 +31,7 @@ function run<T>(slices: Generator<void, T>, note: (ms: number) => void): T {
 }
 
 test.each(texts)(
-  "reading and writing a PGN of %s holds the thread for less than 50 ms at a time",
+  "reading and writing a PGN of %s blocks the event loop for less than 50 ms at a time",
   async (_, text) => {
     const longestSlices = await timesOf(20, async () => {
       let longestMs = 0;

@@ -155,7 +155,7 @@ test.each([
   expect(count).toBeLessThanOrEqual(tokens / 100);
 });
 
-test("a PGN may continue after a draw by the rules", () => {
+test("a PGN may have moves after an automatic draw", () => {
   const shuffled = gameOf(`1. Nf3 Nf6 2. Ng1 Ng8 ${"Nf3 Nf6 Ng1 Ng8 ".repeat(5)}`);
   expect(shuffled.positions.map(({ terminal }) => terminal?.reason).at(16)).toBe("fivefold_repetition");
   expect(shuffled.moves).toHaveLength(24);

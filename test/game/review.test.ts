@@ -13,7 +13,7 @@ function reviewOf(pgn: string, evaluations: Evaluations, opening?: Opening): Gam
 const cps = (...scores: readonly number[]): Evaluations =>
   scores.map((score) => ({ score, lines: [["a2a3"]] }));
 
-test("a review of a move has the loss by the documented formulas, and the best move", () => {
+test("a review of a move has the loss of the mover and the best move", () => {
   const [, e5] = reviewOf("1. e4 {[%clk 0:05:00]} e5 {[%clk 0:04:58.5]} 2. Nf3", [
     { score: 30 },
     {
@@ -108,7 +108,7 @@ test.each([
   },
 );
 
-test("a review does not label the best move as the only good move if the first line has another move", () => {
+test("a review does not label the best move as the only good move if the first line begins with another move", () => {
   const lines = [["e2e4", 200] as const, ["d2d4", -900] as const];
   const labels = (best: string) => reviewOf("1. d4", [{ score: 200, lines, best }]).moves[0]?.labels;
   expect(labels("d2d4")).toEqual(["best"]);
@@ -159,7 +159,7 @@ test("a review counts a forced mate as lost if the game ends by stalemate", () =
   });
 });
 
-test("a review has no best move for moves after the end of the game by the rules", () => {
+test("a review has no best move for moves that were played after an automatic draw", () => {
   const whole = reviewOf('[FEN "4k3/8/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. Kd2 Kd7', []);
   expect(whole.moves.map(({ best, labels }) => [best, labels])).toEqual([
     [undefined, []],

@@ -39,7 +39,7 @@ test.each([
   },
 );
 
-test("the RateLimit header of a batch in lines assumes that every item is counted", async () => {
+test("the RateLimit header of a batch in lines counts every item, even if an item later fails", async () => {
   const caller = await newCaller();
   const headers = { ...caller, Accept: "application/x-ndjson" };
   const body = JSON.stringify({ requests: good(50) });

@@ -26,7 +26,7 @@ interface Item {
   readonly problem?: Plain;
 }
 
-/** A batch of five requests. The second, third and fourth request are invalid. */
+/** The second, third and fourth request of this batch are invalid. */
 const mixed = [
   { fen: startFen, depth: 4 },
   { fen: startFen, depth: 99 },

@@ -11,7 +11,6 @@ const pgnMaxBytes = 256 * 1024;
 const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(pgnMaxBytes / 16);
 /** Empty requests. As JSON they have nearly 256 KiB, the greatest size of a batch over RPC. */
 const emptyItems = Array.from({ length: 87_000 }, () => ({}));
-/** Moves and the beginning of a comment. JSON must escape the quotes and line ends that follow. */
 const head = "1. f3 e5 2. g4 {";
 const longest = `${`${head}${'all of this is "said"\n'.repeat(12_000)}`.slice(0, pgnMaxBytes - 10)}} Qh4# 0-1`;
 

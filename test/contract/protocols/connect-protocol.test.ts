@@ -25,7 +25,7 @@ describe("Connect with JSON", () => {
     expect(body).not.toHaveProperty("terminal");
   });
 
-  test.each(["movetimeMs", "movetime_ms"])("Connect with JSON reads the field name %s", async (name) => {
+  test.each(["movetimeMs", "movetime_ms"])("Connect with JSON accepts the field name %s", async (name) => {
     const { body } = await evaluate({ fen: startFen, depth: 4, [name]: 5000 });
     expect(body).toMatchObject({ search: { limits: { movetimeMs: 5000 } } });
   });

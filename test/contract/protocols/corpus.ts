@@ -48,11 +48,10 @@ const puzzles = lines.filter(({ expect: { best, mate } }) => best !== undefined 
 /** The corpus lists warnings about a corrected position. Other warnings are not compared. */
 const corrections = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
 /**
- * The limits of a search if the corpus names no depth. Few plies are enough to test a position. The node limit ends one search
- * for a mate that takes too long. No time limit is set, because a busy machine could then change the result.
+ * The limits of a search if the corpus gives no depth. There is no time limit, because a busy machine would change the result.
+ * The node limit ends one long search for a mate.
  */
 const limits = { depth: 8, nodes: 3_000_000 };
-/** Two requests at a time suit a machine with two processor cores. */
 const concurrency = 2;
 /** The minimum percentage of solved puzzles. Shallow searches cannot solve every puzzle. */
 const solvedPercentMin = 85;

@@ -71,7 +71,7 @@ function countOf({ options = {}, moves = [] }: Plain): number {
   return Math.min(20, Object.keys(options as Plain).length + (moves as readonly string[]).length);
 }
 
-/** Returns bytes, counted by RFC 9113 section 6.5.2. */
+/** Returns the size in bytes by the rules of RFC 9113, section 6.5.2. */
 function listBytesOf(headers: IncomingHttpHeaders): number {
   return Object.entries(headers)
     .map(([name, value]) => name.length + String(value).length + 32)

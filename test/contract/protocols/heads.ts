@@ -5,7 +5,7 @@ import { callGrpc, enveloped } from "./call-grpc.ts";
 import type { Plain } from "./protocol.ts";
 
 interface Heads {
-  /** An HTTP status, or a number of a gRPC status. */
+  /** An HTTP status, or the number of a gRPC status. */
   readonly status: number;
   readonly headers: Headers;
   readonly trailers: Headers;

@@ -126,7 +126,7 @@ describe("an accepted form", () => {
     });
   });
 
-  test("plain JSON accepts every word of path", async () => {
+  test("plain JSON accepts every documented value of the field `path`", async () => {
     for (const path of ["auto", "wasm"]) {
       const { body } = await post(`${app.url}/v1/eval`, { fen, depth: 1, path });
       expect(body).toMatchObject({ engine: { path: "wasm" } });
@@ -143,7 +143,7 @@ describe("a refusal with its pointer", () => {
     ["an empty move", { moves: [""] }, "/moves/0", "illegal_move"],
     ["a path that is not known", { path: "gpu" }, "/path", "out_of_range"],
     ["null for an option", { options: { skill_level: null } }, "/options/skill_level", "invalid_option"],
-  ])("plain JSON refuses, with its pointer, %s", async (_, wrong, pointer, code) => {
+  ])("plain JSON refuses %s and points to the wrong field", async (_, wrong, pointer, code) => {
     expect(await violationsOf({ fen, ...wrong })).toMatchObject([{ pointer, code }]);
   });
 
@@ -158,7 +158,7 @@ describe("a refusal with its pointer", () => {
     ["nothing", "", ""],
     ["a thousand open brackets", "[".repeat(1000), ""],
     ["what is not UTF-8", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), ""],
-  ])("plain JSON refuses, with its pointer, %s", async (_, text, pointer) => {
+  ])("plain JSON refuses %s and points to the wrong field", async (_, text, pointer) => {
     expect(await violationsOf(text)).toMatchObject([{ pointer, code: "malformed_json" }]);
   });
 });

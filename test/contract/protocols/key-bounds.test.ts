@@ -55,7 +55,7 @@ test("a /48 network may have at most ten times the keys of one address", async (
   expect(Number(headers.get("retry-after"))).toBeGreaterThan(86_000);
 });
 
-test("an error tells the client to contact the operator if no more keys are available", async () => {
+test("an error advises the client to contact the operator if no more keys are available", async () => {
   const wish = { idempotency_key: "a wish of its own".replaceAll(" ", "-") };
   const last = await newKey("198.51.100.3", wish);
   // An expired key no longer counts.

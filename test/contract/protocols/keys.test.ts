@@ -141,7 +141,7 @@ test.each([
   ["x".repeat(65), "must have at most 64 characters, not 65"],
   ["sixteen or more characters", "must consist of printable ASCII characters without spaces"],
   ["sechzehn-und-größer", "must consist of printable ASCII characters without spaces"],
-])("an idempotency key of %j is refused", async (key, message) => {
+])("the server refuses the idempotency key %j", async (key, message) => {
   expect(await json.open(app.url).call("createKey", { idempotency_key: key }, newCaller())).toMatchObject({
     kind: "refusal",
     refusal: {
@@ -163,7 +163,7 @@ test("a name and an idempotency key may not contain an API key", async () => {
 });
 
 test.each(["a\tb", "a\u0000", "line\nbreak", "\u007f", "\u0085", "x".repeat(65)])(
-  "a name of %j is refused",
+  "the server refuses the key name %j",
   async (name) => {
     expect(await json.open(app.url).call("createKey", { name }, newCaller())).toMatchObject({
       kind: "refusal",
@@ -304,7 +304,7 @@ test("GET /v1/keys/self shows the remaining requests and engine time", async () 
 });
 
 test.each(["/v1/eval", "/v1/eval/stream"])(
-  "a client that disconnects from %s during a search pays for the used engine time",
+  "a client that disconnects from %s during a search is charged for the used engine time",
   async (path) => {
     const { key } = await newKey();
     // Engine time is also counted by address, so this caller has an unused address.

@@ -13,7 +13,7 @@ import { post } from "./post.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 
-/** Bytes of memory for unfinished bodies if callers have no limits. The first 16 KiB of each body are free. */
+/** Bytes. The memory limit for unfinished bodies. The first 16 KiB of each body are not counted. */
 const budgetBytes = 8 * 1024 * 1024;
 const freeBytes = 16 * 1024;
 

@@ -29,7 +29,7 @@ test.each([
   ["gRPC", rpc, { "content-type": "application/grpc+json" }],
   ["MCP", "/mcp", { ...json, accept: "application/json, text/event-stream" }],
 ])(
-  "a client over %s that disconnects before a delayed error has a line in the log",
+  "a request over %s is logged even if the client disconnects before the delayed error",
   async (name, path, headers) => {
     const caller = { "x-forwarded-for": `203.0.113.${name.length}` };
     const refused = await post(`${app.url}/v1/eval`, { fen: "no position" }, { ...json, ...caller });

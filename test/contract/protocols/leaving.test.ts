@@ -114,7 +114,7 @@ describe("a caller that leaves while it still sends is no failure of ours", () =
     ["application/grpc+proto", "grpc"],
     ["application/grpc-web+proto", "grpc-web"],
   ])(
-    "a client that disconnects while it sends %s over HTTP/2 has one line in the log with the code canceled",
+    "a request with %s over HTTP/2 is logged once as canceled if the client disconnects before the end of the body",
     async (type, protocol) => {
       const client = connect(app.url);
       client.on("error", () => {});
@@ -133,7 +133,7 @@ describe("a caller that leaves while it still sends is no failure of ours", () =
     ["application/json", "connect"],
     ["application/grpc-web+proto", "grpc-web"],
   ])(
-    "a client that disconnects while it sends %s over HTTP/1.1 has one line in the log with the code canceled",
+    "a request with %s over HTTP/1.1 is logged once as canceled if the client disconnects before the end of the body",
     async (type, protocol) => {
       const { headers: mark, expectLine } = marked();
       const call = type === "application/json" ? "Evaluate" : "StreamEvaluate";

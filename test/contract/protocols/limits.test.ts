@@ -13,7 +13,7 @@ import type { Plain } from "./protocol.ts";
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
-/** Seconds of a window that no test waits for. Tests move the clock instead. */
+/** Seconds. Tests do not wait for the end of this window: they advance the clock. */
 const burstS = 60;
 /** A pattern for the remaining seconds of the window: 1 to 60. */
 const left = "(?:[1-9]|[1-5]\\d|60)";
@@ -118,7 +118,7 @@ test.each(heads)(
 );
 
 describe("a request over the plan", () => {
-  test("a request that exceeds the plan gets 402 with a sufficient plan and a request that works at once", async () => {
+  test("the error 402 for a request above the plan names a sufficient plan and suggests a request that works", async () => {
     const caller = newCaller();
     const request = { fen: startFen, depth: 30, multipv: 6, movetime_ms: 2000, options: { skill_level: 3 } };
     const { status, body } = await ask(request, caller);

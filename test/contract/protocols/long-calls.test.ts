@@ -228,7 +228,7 @@ describe("review_game over MCP", () => {
     expect(await call(newCaller(), { pgn: "no game" })).toMatch(/invalid_pgn/);
   });
 
-  test("review_game over MCP prevents a batch of the same client until the review ends", async () => {
+  test("a batch is refused while the same client runs review_game over MCP", async () => {
     const caller = newCaller();
     const { answerTo } = useClient();
     const leaving = new AbortController();

@@ -119,7 +119,7 @@ describe("in a private network", () => {
     { engines: createEnginesInProcess() },
   );
 
-  test("in open mode no caller has limits or RateLimit fields", async () => {
+  test("in open mode, clients have no limits and get no RateLimit headers", async () => {
     const asked = Array.from({ length: 70 }, () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }));
     const replies = await Promise.all(asked);
     expect(replies.filter(({ status }) => status !== 200)).toEqual([]);

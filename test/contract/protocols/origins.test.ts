@@ -142,7 +142,7 @@ describe("with a list of origins", () => {
   );
 });
 
-/** Both modes must not trust other pages that a user of a private network visits. */
+/** In these modes, scripts of other websites must not read answers. A user of a private network may visit such a website. */
 describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
   describe("and no origins named", () => {
     const app = useApp({ KIBITZ_ACCESS: mode }, { engines: createEnginesInProcess() });

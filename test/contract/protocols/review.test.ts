@@ -67,7 +67,7 @@ describe.each(streamClients)("$name", (kind) => {
     expect(events.map((event) => Object.keys(event)[0])).toEqual(["move", "move", "move", "review"]);
   });
 
-  test("a review frees its engines when the client disconnects", async () => {
+  test("the engines of a review are free after the client has disconnected", async () => {
     const leave = new AbortController();
     const reading = Array.fromAsync(
       client.stream("reviewGame", { fen, moves: ["d4", "d5"], ...endless }, leave.signal),
@@ -130,7 +130,7 @@ describe("the cost of a review", () => {
     expect(leftOf(answer)).toBe("39");
   });
 
-  test("a review that the rate limit refuses costs nothing, and the error has a retry time", async () => {
+  test("a review above the rate limit costs nothing, and the error has a retry time", async () => {
     const caller = newCaller();
     const ask = (plies: number) => review({ moves: first(plies), depth: 1 }, caller);
     for (let time = 0; time < 9; time++) {

@@ -23,7 +23,7 @@ const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 let app: App;
 afterAll(async () => app.stop());
 
-test("a stopping server ends running and waiting searches early after some time, and answers them", async () => {
+test("a stopping server ends running and waiting searches early and sends their results", async () => {
   const opening = openEngines(config, silentLog, new AbortController().signal);
   const metrics = createMetrics("1.2.3");
   const watch = vi.spyOn(metrics, "watch");

@@ -22,7 +22,7 @@ import { withPlainStructs } from "./structs.ts";
 
 type StreamedCall = "streamEvaluate" | "evaluateBatch" | "reviewGame";
 
-/** If the reader ends the loop early, the client cancels the call. */
+/** A client that cancels the call if the reader stops early. */
 export interface StreamClient extends AsyncDisposable {
   /**
    * Yields plain JSON without null values. Each event has one member, which is named after the event.

@@ -82,7 +82,7 @@ test("health and reflection work while the server starts and stops, and their op
   await stopped;
 });
 
-/** Sends one question, and then keeps the stream open. */
+/** Sends one reflection request, and then keeps the stream open. */
 async function* talkForever() {
   yield { messageRequest: { case: "listServices", value: "" } } as const;
   await new Promise(() => {});

@@ -101,7 +101,7 @@ describe.each(toolClients.filter(({ duplex }) => duplex))("reflection through $n
   });
 
   test.each([ServerReflection, ServerReflectionV1alpha])(
-    "reflection lists the services by $typeName",
+    "reflection with the service $typeName lists all services",
     async (version) => {
       const client = createClient(version as typeof ServerReflection, transport());
       const answers = await Array.fromAsync(client.serverReflectionInfo(listServices()));

@@ -278,8 +278,8 @@ async function linesOf(app: RunningApp, requestId: string): Promise<readonly Lin
 }
 
 /**
- * The log lines of each request, and the number of lines that were already read. To search the whole log for every request
- * would take seconds.
+ * The log lines of each request, and the number of lines that were already read. A search through the complete log for every
+ * request would be slow.
  */
 const callLines = new WeakMap<RunningApp, { readonly byRequest: Map<string, Line[]>; read: number }>();
 

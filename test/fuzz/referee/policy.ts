@@ -1,6 +1,6 @@
 import type { Verdict } from "./referee.ts";
 
-/** A FEN in parts, with the verdict of the referee. */
+/** A FEN, its parts, and the verdict of python-chess. */
 export interface Case {
   readonly fen: string;
   /** The FEN without ASCII white space at both ends. */

@@ -136,8 +136,8 @@ function sendHttp2(
 }
 
 /**
- * Returns the first response and ignores later bytes. The client closes its side after the request, so Node's server may abort
- * a response that is not ready.
+ * Returns the first response and ignores later bytes.
+ * The client closes its side after the request. Node's server may then abort a response that is not ready.
  */
 function sendBytes(port: number, bytes: string): Promise<Reply> {
   return new Promise((resolve) => {

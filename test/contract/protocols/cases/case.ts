@@ -32,5 +32,5 @@ export interface RefusalCase extends CommonCase {
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** White mates in one. Therefore, an engine completes many plies at once. */
+/** White mates in one, so an engine completes many plies at once. */
 export const mateFen = "3k4/1R6/8/8/8/8/8/4K2R w - - 0 1";

@@ -3,7 +3,7 @@ import { type AnswerCase, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
-/** The expected answers follow from the rules of chess, whatever the engine. */
+/** The expected answers are the same for every engine. */
 export const evaluations: readonly AnswerCase[] = [
   {
     ...common,

@@ -12,7 +12,7 @@ const foolsMate = `[White "Anna"]
 const knightMoves = (plies: number) =>
   Array.from({ length: plies }, (_, ply) => ["Nf3", "Nf6", "Ng1", "Ng8"][ply % 4]).join(" ");
 
-/** The expected reviews follow from the rules of chess, whatever the engine. */
+/** The expected reviews are the same for every engine. */
 export const reviews: readonly AnswerCase[] = [
   {
     ...common,
