@@ -72,7 +72,7 @@ export async function createAccess(options: AccessOptions) {
   await memory.restore();
   const limits = createLimits(memory, shared?.limits);
 
-  /** Counts an unknown key in the error quota of its address, because looking up a key takes time. */
+  /** Looks up a key. Looking up takes time, so each unknown key adds an error to the error quota of the caller's address. */
   async function keyOf(authorization: string, caller: Account): Promise<KeyRecord> {
     let isLookedUp = false;
     try {
@@ -180,8 +180,8 @@ function explained(issuer: KeyIssuer): KeyIssuer {
 }
 
 /**
- * Milliseconds. An earlier retry would not help: the store has already waited for its lock, and only an operator can free space
- * on a full disk.
+ * Milliseconds. An earlier retry would probably fail: a locked database has already been retried for some seconds, and only an
+ * operator can free space on a full disk.
  */
 const retryAfterMs = 5000;
 

@@ -5,8 +5,10 @@ export type { KeyRecord };
 
 export interface Account {
   /**
-   * Limits and the queue identify the caller by this name: an address, the id of a key, or a common name for all keys that one
-   * address created.
+   * The caller's name in limits and in the queue. The name is one of these:
+   * - the caller's address, for requests without a key
+   * - the id of the key, if the operator created the key
+   * - a name with the address that created the key, for all other keys
    */
   readonly subject: string;
   readonly address: string;
@@ -14,7 +16,7 @@ export interface Account {
   readonly key: KeyRecord | undefined;
 }
 
-/** Returns the same subject for all keys that callers at one address created. More keys must not raise the limits. */
+/** Returns the same subject for all keys that one address created. An address cannot raise its limits by creating more keys. */
 export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
   // The subject differs from the address, because requests without a key are counted separately.
   return issuedTo === undefined ? id : `keys of ${issuedTo}`;

@@ -9,13 +9,13 @@ import type { Limits } from "./limits.ts";
 import { hasRateLimitHeaders, setRateLimitHeaders } from "./rate-limit-fields.ts";
 
 /**
- * Admits or rejects a request by its headers, before its body is read. An invalid key is rejected even if no key is required,
- * because the client must learn that the key is invalid.
+ * Admits or rejects a request by its headers, before the body is read. An invalid key is rejected even if no key is required.
+ * Otherwise, the client would not notice that the key is invalid.
  *
- * Errors:
- * - for every kind: `invalid_api_key`, `store_unavailable`, `rate_limited`
- * - for every kind except `call`: also `api_key_required`, `overloaded`
- * - for `long`: also `quota_exhausted`, `concurrency_limited`
+ * Errors by {@link CallKind}:
+ * - every kind: `invalid_api_key`, `store_unavailable`, `rate_limited`
+ * - `message`, `limited` and `long`: also `api_key_required`, `overloaded`
+ * - `long`: also `quota_exhausted`, `concurrency_limited`
  */
 export type AdmitCall = (
   request: RequestContext,
@@ -24,10 +24,10 @@ export type AdmitCall = (
 ) => Promise<AdmittedCall>;
 
 /**
- * - `call`: needs no engine. Counted by address.
- * - `message`: an MCP message. Counted like `call` until its body shows an analysis.
- * - `limited`: an analysis. Counted in the windows of the caller.
- * - `long`: a batch or review. Counted like `limited`, and few can run at the same time.
+ * - `call`: a call that needs no engine. The limits count this call by address.
+ * - `message`: an MCP message. The limits first count the message as a `call`, because the body is still unread.
+ * - `limited`: an analysis. The limits count the analysis by caller.
+ * - `long`: a batch or review. The limits count a batch or review by caller, and also limit the number in flight.
  */
 export type CallKind = "call" | "limited" | "long" | "message";
 
@@ -38,7 +38,7 @@ export interface AdmittedCall {
    * meantime.
    */
   check(): void;
-  /** Call this if an MCP message is an analysis. The message then counts as an analysis, and no longer as a call. */
+  /** Call this if the body of an MCP message requests an analysis. The limits then count an analysis instead of a call. */
   countAsAnalysis(): void;
   /** Call this if the request fails before its RPC method is called. Counts the error and sets the RateLimit headers. */
   refused(error: KibitzError): Promise<void>;
@@ -63,8 +63,11 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     }
   }
 
-  /** Counts a batch or review before its body is read: reading is slow, and the body stays in memory until the call ends. */
-  async function takeLongPlace(account: Account, outcome: RequestOutcome): Promise<void> {
+  /**
+   * Counts a batch or review until its call ends. Counting begins before the body is read, because reading is slow and the body
+   * uses memory.
+   */
+  async function countLongCall(account: Account, outcome: RequestOutcome): Promise<void> {
     await limits.refuseUsedUp(account);
     const place = longCalls.begin(account, outcome);
     releaseAtEnd(outcome, () => place[Symbol.dispose]());
@@ -87,7 +90,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
       }
       limits.errorQuota.check(account);
       if (kind === "long") {
-        await takeLongPlace(account, outcome);
+        await countLongCall(account, outcome);
       }
     } catch (thrown) {
       await reportWindows(limits, account, outcome);

@@ -10,8 +10,8 @@ interface AuthenticatorOptions {
   /** Default: keys never expire. */
   readonly expiry?: KeyExpiry;
   /**
-   * Milliseconds for which a key is valid in memory without reading the store. If another process revokes the key, it works
-   * until this time has passed.
+   * Milliseconds for which the service caches a valid key. If another process revokes the key, the cached key still works until
+   * this time has passed.
    */
   readonly knownMs?: number;
   /** Returns milliseconds since 1970. Default: the clock of this machine. */
@@ -40,7 +40,7 @@ export function createAuthenticator({
 }: AuthenticatorOptions) {
   // The index is the key and not its hash, so that a known key needs no hashing. The key never leaves this memory.
   const found = new LRUCache<string, FoundKey>({ max: keysMax });
-  /** Running look-ups by key: requests with the same key wait for the same look-up. */
+  /** The look-ups that are running, by key. A second request with the same key waits for the running look-up. */
   const lookUps = new Map<string, Promise<KeyRecord>>();
   let uses = new Map<string, number>();
   let hits = 0;

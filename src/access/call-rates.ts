@@ -2,7 +2,7 @@ import { createWindows } from "../storage/memory/windows.ts";
 import { type Plan, ratesOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
-/** Counts calls that need no engine. They are counted by address, and on each node separately, because they cost little. */
+/** Counts calls that need no engine. Each node counts its own calls by address, because such a call costs little. */
 export function createCallRates() {
   const windows = createWindows();
   /** The plan is not part of a window's name: callers at one address share the window even if their plans differ. */

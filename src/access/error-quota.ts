@@ -6,7 +6,7 @@ import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** Adds errors to each window of the caller's error quota. `use` is undefined if the state of a window is unknown. */
+/** Adds errors to each window of the caller's error quota. Resolves with the new use of each window. */
 type AddRefusals = (
   account: Account,
   refusals: number,
@@ -24,8 +24,8 @@ interface UsedUp {
 const callersMax = 10_000;
 
 /**
- * If a caller's error quota is used up, its requests are rejected before their bodies are read: an invalid request costs the
- * server as much as a valid one.
+ * Rejects the requests of a caller that has used up the error quota. The requests are rejected before their bodies are read,
+ * because an invalid request costs the server as much as a valid request.
  */
 export function createErrorQuota(addRefusals: AddRefusals) {
   const usedUp = new LRUCache<string, UsedUp>({ max: callersMax });
@@ -70,7 +70,8 @@ export function createErrorQuota(addRefusals: AddRefusals) {
 const idOf = ({ subject, plan }: Account) => `${plan.id} ${subject}`;
 
 /**
- * Returns the cost of an error. If the caller must only wait and retry, the cost is one less, which makes short requests free.
+ * Returns the number of units that an error adds to the error quota. An error costs one unit less if the client must only wait.
+ * A short request with such an error is free.
  */
 function refusalsIn({ code, cost: ownCost }: KibitzError, readBytes: number): number {
   const cost = Math.max(ownCost, costOfBytes(readBytes));

@@ -95,7 +95,10 @@ export function createKeyIssuer({
 interface SelfServiceWish {
   readonly address: string;
   readonly name: string | undefined;
-  /** If an address repeats its idempotency key within a day, the address gets the same key record with a new secret. */
+  /**
+   * If the same address sends the same idempotency key again within a day, the response contains the same key record with a new
+   * secret.
+   */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -108,8 +111,8 @@ interface SelfServiceOptions {
 }
 
 /**
- * A /48 network can create as many keys as this number of addresses. One customer often has a /48, and could otherwise create
- * all keys of the service.
+ * The quota of a /48 network is the quota of one address multiplied by this number. Without this quota, a customer with a /48
+ * network could create all keys of the service.
  */
 const addressesOfNetwork = 10;
 
@@ -123,7 +126,7 @@ export function createSelfService(options: SelfServiceOptions) {
         quota: { max: keysPerDay, windowMs: dayMs },
         network: wider === undefined ? undefined : { name: wider, max: keysPerDay * addressesOfNetwork },
         keptMax: keysMax,
-        ended: expiry.endedAtLast(),
+        ended: expiry.endedIfFull(),
         idempotencyKey,
       };
       const issued = await issuer.issue({ name, plan: freePlan.id, issuedTo: address, terms });

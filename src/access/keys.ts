@@ -72,13 +72,13 @@ export interface KeyExpiry {
    */
   expiresAt(key: KeyRecord): number | undefined;
   hasExpired(key: KeyRecord): boolean;
-  /** Returns which keys can be deleted at any time. */
+  /** Returns the conditions for deleting an ended key at any time. */
   ended(): EndedKeys;
   /**
-   * Returns which keys can be deleted if the store is full. Keys revoked within the last day are excluded, because they still
-   * count for a quota.
+   * Returns the conditions for deleting an ended key if the store is full. A key that was revoked within the last day is not
+   * deleted, because this key still uses the quota of its address.
    */
-  endedAtLast(): EndedKeys;
+  endedIfFull(): EndedKeys;
 }
 
 /**
@@ -103,6 +103,6 @@ export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpi
     expiresAt,
     hasExpired: (key) => (expiresAt(key) ?? Number.POSITIVE_INFINITY) <= now(),
     ended: () => endedFor(endedMs),
-    endedAtLast: () => endedFor(dayMs),
+    endedIfFull: () => endedFor(dayMs),
   };
 }

@@ -12,7 +12,8 @@ export interface Refusal {
   readonly limit: string;
   readonly quota: number;
   /**
-   * Milliseconds until the same request would be admitted. Exact for a window, estimated for the limit of concurrent searches.
+   * Milliseconds until the same request would be admitted. The time is exact for a window. For concurrent searches, the time is
+   * an estimate.
    */
   readonly retryAfterMs: number;
 }

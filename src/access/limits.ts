@@ -17,8 +17,8 @@ interface EnterOptions {
   /** The number of requests to count. Default: 1. Use 0 if the request is already counted. */
   readonly requests?: number;
   /**
-   * Lets the request wait for the end of another search if the caller already runs its maximum number of searches. If there is
-   * no signal, the request is rejected at once.
+   * If the caller already runs its maximum number of searches, the request waits until a search ends or this signal aborts. If
+   * this signal is undefined, the request is rejected at once.
    */
   readonly waiting?: AbortSignal | undefined;
 }
@@ -29,7 +29,10 @@ export type LimitDecision =
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
 export interface Admission {
-  /** Ends the request and counts its engine time. A request without a response and without engine time is not counted. */
+  /**
+   * Call this when the request ends. Adds `engineMs` to the used engine time. If there was no response and no engine time, the
+   * request is no longer counted.
+   */
   leave(engineMs: number, answered: boolean): void;
   /** Call this when a search has ended, so that the caller can start another search. */
   freePlace(): void;
@@ -44,10 +47,11 @@ export interface SharedLimitStore {
 export type Limits = ReturnType<typeof createLimits>;
 
 /**
- * Counts requests and concurrent searches by caller. Counts engine time by caller and by address: a caller must not get more
- * time by using one key at many addresses, or many keys at one address.
+ * Counts requests and concurrent searches by caller.
  *
- * While the shared store is unavailable, `memory` counts with every quota divided by the number of nodes, rounded up.
+ * Counts engine time by caller and also by address. A caller gets no more engine time by using many keys or many addresses.
+ *
+ * While the shared store is unavailable, each node counts in `memory`. Each quota is then divided by the number of nodes.
  */
 export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore) {
   async function ask<T>(
@@ -98,9 +102,11 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
       }
     },
     windowsOf: (account: Account) => statesOf(account, ["request"]),
-    /** Engine time has one window by caller and one by address. Only the window with less remaining time is returned. */
+    /**
+     * Engine time has one window for the caller and one window for the address. Returns only the window with less remaining
+     * time.
+     */
     allWindowsOf: (account: Account) => statesOf(account, ["request", "engine_ms", "refusal"]),
-    /** Stores the engine time since the last call. If storing fails, the next call tries again. */
     flush: memory.flush,
   };
 }
@@ -159,11 +165,11 @@ async function enter(
 
 /** Milliseconds that a search can run beyond its time limit before its engine is killed. */
 const watchdogMs = 1500;
-/** A search rarely takes longer than its expected time multiplied by this factor. */
-const generosity = 2;
+/** A search rarely takes longer than its expected time multiplied by this number. */
+const upperTimeFactor = 2;
 
 function upperTime({ expectedMs, longestMs }: SearchTime): number {
-  return Math.min(expectedMs * generosity, longestMs + watchdogMs);
+  return Math.min(expectedMs * upperTimeFactor, longestMs + watchdogMs);
 }
 
 type CountedUnit = Exclude<RatePolicy["unit"], "call">;
@@ -186,14 +192,15 @@ function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse
 }
 
 /**
- * Returns the window with the least remaining quota. If several windows have the same quota, returns the one that ends last.
+ * Returns the window with the least remaining quota. Among windows with equal remaining quota, returns the window that ends
+ * last.
  */
 function tightest(windows: readonly RateWindow[]): RateWindow {
   const [first] = windows.toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
   return first as RateWindow;
 }
 
-/** The caller must wait for the window that ends last. Call this with at least one window. */
+/** The error contains the time until the last of these windows ends. The list must not be empty. */
 function refusalBy(windows: readonly RateWindow[]): Refusal {
   const [last] = windows.toSorted((a, b) => b.resetMs - a.resetMs);
   const { policy, resetMs } = last as RateWindow;

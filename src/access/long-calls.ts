@@ -9,7 +9,10 @@ import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
  */
 const waitingMax = 4;
 
-/** The maximum number of batches and reviews of all callers without a limit. A review of 600 plies uses 3 MB until it ends. */
+/**
+ * The maximum number of concurrent batches and reviews of all callers whose plans have no limit. A review of 600 plies uses 3
+ * MB.
+ */
 const unlimitedMax = 64;
 
 const unlimited = "callers without a limit";
@@ -18,11 +21,11 @@ const unlimited = "callers without a limit";
 const expectedMs = 10_000;
 
 /**
- * Limits the batches and reviews of a caller, because each keeps its request in memory. The maximum is the plan's number of
- * concurrent searches.
+ * Limits the concurrent batches and reviews of a caller, because each batch or review uses memory until its call ends. The
+ * maximum is the number of concurrent searches in the caller's plan.
  *
- * While batches and reviews use all searches of a caller, a single request waits for the end of one search. Without this wait,
- * the request would be rejected until a batch ends.
+ * A batch can use all concurrent searches of its caller. A single request of the same caller then waits until one of these
+ * searches ends.
  */
 export function createLongCalls() {
   const places = createPlaces();
@@ -47,16 +50,17 @@ export function createLongCalls() {
       return release;
     },
     /**
-     * Passes the signal to `admit` if the caller runs a batch or review: `admit` may then wait. Without a signal, `admit` must
-     * decide at once, because no batch or review is running, or too many requests are waiting.
+     * Calls `admit`. The argument of `admit` is:
+     * - `signal`, if the caller has a batch or review in flight: `admit` may wait until a search ends
+     * - undefined, if the caller has no batch or review in flight, or too many waiting requests: `admit` must not wait
      */
-    async between<T>(
+    async admitSingle<T>(
       subject: string,
       signal: AbortSignal,
       admit: (waiting: AbortSignal | undefined) => Promise<T>,
     ): Promise<T> {
-      const isBetween = places.of(subject).length > 0 && waiting.of(subject).length < waitingMax;
-      if (!isBetween) {
+      const mayWait = places.of(subject).length > 0 && waiting.of(subject).length < waitingMax;
+      if (!mayWait) {
         return admit(undefined);
       }
       using _ = waiting.take(subject, 0);

@@ -54,8 +54,8 @@ export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
 }
 
 /**
- * Returns the values of the request that exceed the plan. Includes the number of plies if it exceeds the plan or one of its
- * windows.
+ * Returns the values of the request that exceed the plan. The number of plies is also such a value if the review has more plies
+ * than the windows of the plan allow.
  */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: ReviewLimits,

@@ -28,7 +28,7 @@ export interface AnalysisRequest {
 
 export interface ValidatedRequest {
   readonly position: Position;
-  /** The number of moves in the request. A high number raises the cost of a later error, because the moves were played. */
+  /** The number of moves in the request. Playing many moves takes time, so a later error costs more of the error quota. */
   readonly movesPlayed: number;
   readonly build: EngineBuild;
   readonly depth: number | undefined;
@@ -45,7 +45,10 @@ export interface ValidatedRequest {
   readonly warnings: readonly Warning[];
 }
 
-/** The same ranges as in the proto files, for modules that do not import the generated code. */
+/**
+ * These ranges equal the ranges in the proto files. Some modules use this constant because they do not import the generated
+ * code.
+ */
 export const requestBounds = {
   depth: { minimum: 1, maximum: 30, default: 14 },
   nodes: { minimum: 1, maximum: 1_000_000_000 },
@@ -79,7 +82,7 @@ export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly stopReason: StopReason | undefined;
   /** True if the server stopped the search because of its own shutdown, before the search reached a limit. */
   readonly cutShort: boolean;
-  /** True if the search ended before this request arrived. `counters` then belong to the earlier search. */
+  /** True if the search ended before this request arrived. `counters` are the counters of this earlier search. */
   readonly cached: boolean;
 }
 
@@ -111,7 +114,10 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
   };
 }
 
-/** The same for all requests that share a search. Can be stored as JSON. All scores are in White's view. */
+/**
+ * The result of a search. All requests that share the search get the same result. A result can be stored as JSON. All scores
+ * are in White's view.
+ */
 export interface SearchResult {
   readonly score: Score;
   readonly best: MoveDescription;
@@ -207,14 +213,14 @@ function stopReasonOf(
   }
 }
 
-/** Returns an empty list if `searchMoves` has all legal moves, because then the search is not restricted. */
+/** Returns the moves to which the search is restricted. Returns an empty list if `searchMoves` contains all legal moves. */
 export function restrictionOf({ position, searchMoves }: ValidatedRequest): readonly string[] {
   return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
 }
 
 /**
- * Two requests have the same key if and only if depth and nodes alone determine the same result for both. Returns undefined if
- * the options weaken the engine, because then its moves are random.
+ * Two requests with the same key get the same result if depth or nodes end the search. Returns undefined if the options weaken
+ * the engine, because a weakened engine plays random moves.
  *
  * The key does not contain:
  * - the text of the FEN
@@ -240,20 +246,26 @@ export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
 }
 
 /**
- * True if a search with these limits takes at least about 10 ms, thirty times as long as asking another node for its result.
+ * True if a search with these limits takes at least about 10 ms. Getting a result from another node takes a thirtieth of this
+ * time.
  */
 export function isWorthSharing(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 10, 10_000);
 }
 
-/** True if a search with these limits takes at least about 1 ms, thirty times as long as storing and reading its result. */
+/**
+ * True if a search with these limits takes at least about 1 ms. Storing and reading a result takes a thirtieth of this time.
+ */
 export function isWorthStoring(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 6, 1000);
 }
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/** Depends only on the limits of a search, and not on the load: the stored positions of a game must have no gaps. */
+/**
+ * Compares only the limits of the search. If the result also depended on the load, only some positions of a reviewed game would
+ * be stored.
+ */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }

@@ -48,9 +48,9 @@ export interface Analyzer {
   ): AsyncIterable<Followed>;
   /** Returns the expected time of a search on this machine, in milliseconds. At most the movetime. */
   readonly expectMs: ExpectedTimes["expect"];
-  /** @param movetimeMaxMs the time limit if the request has none, in milliseconds */
+  /** @param movetimeMaxMs the time limit in milliseconds for a request without `movetimeMs` */
   timeOf(request: ValidatedRequest, movetimeMaxMs: number): SearchTime;
-  /** Counts the requests whose result was not known: each started a search or joined a running search. */
+  /** Counts the requests that started a search or joined a running search. Requests with a cached result are not counted. */
   waiters(): CoalescerCounters;
 }
 
@@ -87,14 +87,14 @@ export function createAnalyzer({
       return { key: undefined, known: analysisOfFinishedGame(request, terminal) };
     }
     const key = cacheKeyOf(request);
-    const result = key === undefined ? undefined : findKept(key, request);
+    const result = key === undefined ? undefined : findStored(key, request);
     return result
       ? { key, known: analysisFromResult(result, request, { queueMs: 0, cached: true }) }
       : { key };
   }
 
-  /** Looks first in memory and then in the store. Copies a stored result to memory. */
-  function findKept(key: string, request: ValidatedRequest): SearchResult | undefined {
+  /** Reads a result from memory, or else from the store. Copies a stored result to memory. */
+  function findStored(key: string, request: ValidatedRequest): SearchResult | undefined {
     const found = lookIn("memory", () => cache.get(key));
     if (found) {
       meter?.lookUp("memory");
@@ -116,7 +116,7 @@ export function createAnalyzer({
   }
 
   /**
-   * Call this if neither the memory nor the store of this node has the result.
+   * Call this if the result is missing in the memory and in the store of this node.
    * @param wasShared true if another node had the result
    */
   function countMiss(key: Key, wasShared: boolean): void {
@@ -243,8 +243,8 @@ export function createAnalyzer({
     };
   }
 
-  /** Charges a caller that disconnects for the engine time that has not been charged yet. */
-  function chargeLeaver(waiter: Waiter, { onEngineTime }: Terms, chargedMs: number): void {
+  /** Charges engine time to a caller that disconnects. Charges only the time that was not charged before. */
+  function chargeDisconnected(waiter: Waiter, { onEngineTime }: Terms, chargedMs: number): void {
     const engineMs = waiter.engineMs();
     if (engineMs > chargedMs) {
       onEngineTime(engineMs);
@@ -271,7 +271,7 @@ export function createAnalyzer({
         }
         return analysisFromState(last, request, joinedAt);
       } catch (error) {
-        chargeLeaver(waiter, terms, 0);
+        chargeDisconnected(waiter, terms, 0);
         throw error;
       } finally {
         countMiss(key, wasShared);
@@ -289,7 +289,7 @@ export function createAnalyzer({
       let chargedMs = 0;
       let place = 0;
       // Charge at once: if the client reads slowly, this generator continues much later.
-      const leave = () => chargeLeaver(waiter, terms, chargedMs);
+      const leave = () => chargeDisconnected(waiter, terms, chargedMs);
       signal.addEventListener("abort", leave, { once: true });
       try {
         for await (const event of coalescer.all(flightKey, work, waiter, signal)) {
@@ -339,7 +339,7 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
   };
 }
 
-/** Corrects `queueMs` for a caller that joined a search in the queue: this caller waited for less time than the search. */
+/** Subtracts from `queueMs` the time before this caller joined the search. The search may have waited in the queue before. */
 function analysisFromState(state: SharedState, request: ValidatedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));

@@ -14,9 +14,10 @@ export interface Coalescer<T, W> {
 }
 
 /**
- * Resolves with the last state.
- * @param signal aborts when no waiter is left
- * @param watch calls `onJoin` for each present and future waiter
+ * The work that several callers share. Resolves with the last state.
+ * @param publish sends a state to all callers
+ * @param signal aborts when no caller waits for the result any more
+ * @param watch calls `onJoin` once for each caller, also for callers that join later
  */
 export type SharedWork<T, W> = (
   publish: (state: T) => void,
@@ -24,7 +25,7 @@ export type SharedWork<T, W> = (
   watch: (onJoin: (who: W) => void) => void,
 ) => Promise<T>;
 
-/** Counts waiters since the start. `started`: the waiter started new work. `joined`: the waiter joined running work. */
+/** Totals since the process started. `started`: callers that started new work. `joined`: callers that joined running work. */
 export interface CoalescerCounters {
   readonly started: number;
   readonly joined: number;
@@ -111,7 +112,7 @@ class SharedRun<T, W> {
   #newest: { readonly state: T } | undefined;
   span: Span | undefined;
 
-  /** @param onOver called when no more waiters can join, because the work has ended or is aborted */
+  /** @param onOver called when no more callers can join, because the work has ended or is aborted */
   constructor(onOver: () => void) {
     this.#onOver = onOver;
   }
@@ -140,7 +141,7 @@ class SharedRun<T, W> {
     );
   }
 
-  /** Returns a function that removes the waiter. A second call of this function does nothing. */
+  /** Adds a waiting caller. Returns a function that removes the caller. A second call of this function does nothing. */
   add(waiter: Waiter<T, W>, signal: AbortSignal): () => void {
     this.#waiters.add(waiter);
     this.#onJoin(waiter.who);

@@ -26,15 +26,21 @@ export interface EndedSearch {
   readonly snapshot: { readonly counters: Pick<SearchCounters, "nodes" | "timeMs"> };
 }
 
-/** Factors between the table in this file and this machine. 2 means that searches take twice as long as in the table. */
+/**
+ * Factors that convert times of the table in this file to times on this machine. The factor 2 means that a search takes twice
+ * as long as in the table.
+ */
 interface Pace {
-  /** The factor for searches with a depth limit. Depends on the position as much as on the machine. */
+  /** The factor for searches with a depth limit. This factor depends on the position as much as on the machine. */
   readonly depth: number;
-  /** The factor for the time per node. Depends on the machine, and hardly on the position. */
+  /** The factor for the time per node. This factor depends on the machine, and hardly on the position. */
   readonly nodes: number;
 }
 
-/** Corrects the table in this file for each build: native engines are faster, and small machines are slower. */
+/**
+ * Estimates the times of searches. The estimates begin with the table in this file, and learn from the searches of each build:
+ * native engines are faster than the table, and small machines are slower.
+ */
 export function createExpectedTimes(): ExpectedTimes {
   const paces = new WeakMap<EngineBuild, Pace>();
   const paceOf = (build: EngineBuild) => paces.get(build) ?? { depth: 1, nodes: 1 };
@@ -52,18 +58,20 @@ export function createExpectedTimes(): ExpectedTimes {
       const teachesDepth =
         limits.depth !== undefined && (endedBy === "depth" || timeMs > typicalMs * pace.depth);
       paces.set(build, {
-        depth: teachesDepth ? movedTo(timeMs, pace.depth, typicalMs) : pace.depth,
-        nodes: nodes > 0 && timeMs >= shortestMs ? movedTo(timeMs, pace.nodes, nodesMs(nodes)) : pace.nodes,
+        depth: teachesDepth ? movedAverage(timeMs, pace.depth, typicalMs) : pace.depth,
+        nodes:
+          nodes > 0 && timeMs >= shortestMs ? movedAverage(timeMs, pace.nodes, nodesMs(nodes)) : pace.nodes,
       });
     },
   };
 }
 
 /**
- * Returns the new moving average after a search.
- * @param typicalMs the time of this search by the table
+ * Returns the moving average of a factor after one more search.
+ * @param timeMs the measured time of the search
+ * @param typicalMs the time of an equal search in the table
  */
-function movedTo(timeMs: number, pace: number, typicalMs: number): number {
+function movedAverage(timeMs: number, pace: number, typicalMs: number): number {
   const own = Math.min(Math.max(timeMs / typicalMs, 1 / paceMax), paceMax);
   return pace + weight * Math.min(1, typicalMs / fullWeightMs) * (own - pace);
 }
@@ -72,12 +80,17 @@ function movedTo(timeMs: number, pace: number, typicalMs: number): number {
 const shortestMs = 10;
 /** The moving average depends mostly on the last twenty long searches. */
 const weight = 0.05;
-/** A search has less weight if its time in the table is less than this, because engines round times to milliseconds. */
+/**
+ * A search that takes less than this time in the table changes the average less, because engines round times to milliseconds.
+ */
 const fullWeightMs = 100;
 /** Limits the effect of one search on the average: a few positions take a thousand times as long as others. */
 const paceMax = 8;
 
-/** Some searches take very long. If a search exceeds the expected time, expect another quarter of the elapsed time. */
+/**
+ * Returns the expected remaining time of a search. A search that has exceeded its expected time needs about a quarter of the
+ * elapsed time more, because some searches take very long.
+ */
 export function restMs(expectedMs: number, elapsedMs: number): number {
   return Math.max(expectedMs - elapsedMs, elapsedMs / 4);
 }
@@ -104,8 +117,7 @@ const msPerNode = 1 / 450;
 /** Beyond the last depth of the table, each ply multiplies the time by this factor. */
 const growth = 1.8;
 /**
- * With several lines, the time for each line is the time of a search for one line, multiplied by this factor. Measured at depth
- * 12.
+ * A search for `n` lines takes as long as a search for one line, multiplied by `n` and by this factor. Measured at depth 12.
  */
 const linesFactor = 1.8;
 

@@ -16,7 +16,10 @@ export interface Terms extends SearchTime {
 
 export type SharedEvent = SharedWaiting | SharedState;
 
-/** A slow reader must get the current queue position. The event therefore has a function, and not a number. */
+/**
+ * A client may read this event late. The event has a function and not a number, so that the client gets the current queue
+ * position.
+ */
 interface SharedWaiting {
   readonly kind: "waiting";
   readonly readPosition: ReadQueuePosition;
@@ -30,7 +33,7 @@ export interface SharedState {
    */
   result(): SearchResult;
   readonly depth: number;
-  /** The time when the search began to wait for a slot, by `performance.now()`. */
+  /** The time when the search entered the queue, by `performance.now()`. */
   readonly askedAt: number;
   readonly queueMs: number;
   readonly engineMs: number;
@@ -46,7 +49,10 @@ interface SharedFlight {
   search(): Promise<SharedState>;
   /** Aborts when no caller waits for the search any more. */
   readonly signal: AbortSignal;
-  /** Aborts when a caller reads intermediate states. Other nodes share only the last state, so this node must search itself. */
+  /**
+   * Aborts when a caller reads intermediate states. This node must then run the search, because nodes share only the last
+   * state.
+   */
   readonly streamed: AbortSignal;
 }
 

@@ -15,7 +15,7 @@ export function resultFromJson(json: unknown): SearchResult | undefined {
   return isFinal && result.deterministic ? result : undefined;
 }
 
-/** Reads the result of another node. A result is also accepted if a time limit ended its search. */
+/** Reads a result of another node. Unlike {@link resultFromJson}, accepts a result of a search that a time limit ended. */
 export function lastResultFromJson(json: unknown): SearchResult | undefined {
   return isSearchResult(json) && json.endedBy !== undefined && json.endedBy !== "stop" ? json : undefined;
 }

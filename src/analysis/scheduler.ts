@@ -51,15 +51,15 @@ interface SchedulerOptions {
   readonly maxWaitMs: number;
 }
 
-/** The flow of an imaginary new client. The names of real flows are not empty. */
-const newCaller = "";
+/** The flow of an imaginary new client, for estimates. No real flow has an empty name. */
+const newFlow = "";
 
 const reportEveryMs = 1000;
 
 interface Running {
   readonly startedAt: number;
   readonly expectedMs: number;
-  /** Aborts when no caller waits for the search any more. The search then ends soon. */
+  /** Aborts when no caller waits for the search any more. An aborted search is expected to end at once. */
   readonly signal: AbortSignal;
 }
 
@@ -84,7 +84,10 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     };
   }
 
-  /** Returns the milliseconds until a slot is expected to be free, after the given earlier work. */
+  /**
+   * Returns the milliseconds until a slot is expected to be free for new work.
+   * @param before the queued work that gets a slot before the new work
+   */
   function expectedWaitMs(before: WorkBefore): number {
     const now = performance.now();
     let { workMs } = before;
@@ -102,7 +105,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       }
       // Assume that the next search takes as long as the average of the running searches.
       const costMs = [...running].reduce((sum, { expectedMs }) => sum + expectedMs / running.size, 0);
-      const next = { flow: newCaller, costMs: () => costMs, dueMs: 0, value: undefined };
+      const next = { flow: newFlow, costMs: () => costMs, dueMs: 0, value: undefined };
       return { ...counters, expectedWaitMs: expectedWaitMs(queue.before(next)) };
     },
     async enter(work, signal, onWaiting = () => {}) {

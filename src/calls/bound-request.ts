@@ -51,8 +51,10 @@ export function boundJson(text: string, method?: DescMethod, maximum = partsMax)
 /**
  * Throws a KibitzError if the message has too many fields.
  *
- * Throws `invalid_type` for bytes that this function cannot count correctly, although protobuf-es accepts them: a field of a
- * wrong wire type, a nested message that is too short, or a repeated `Struct` (22 kB took 5 s).
+ * Throws `invalid_type` for some bytes that protobuf-es would accept, because this function cannot count their fields:
+ * - a field with a wrong wire type
+ * - a nested message that is too short
+ * - a repeated `Struct` (22 kB took 5 s)
  */
 export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
   const list = batchMethods.includes(method) ? listOfBatch(method) : undefined;

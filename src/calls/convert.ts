@@ -88,7 +88,10 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
   };
 }
 
-/** Returns the part that is the same in each response to the request. Returns undefined if the search is not deterministic. */
+/**
+ * Returns the part of the response that is the same each time the request is sent. Returns undefined if the search is not
+ * deterministic.
+ */
 export function repeatablePart(message: Message): Message | undefined {
   if (!isMessage(message, EvaluateResponseSchema) && !isMessage(message, FindBestMoveResponseSchema)) {
     return message;

@@ -35,7 +35,7 @@ type Counted = Pick<Call, "account" | "outcome">;
 interface RulebookOptions {
   /** Starts a task that pauses regularly, because a long game would block the event loop for tens of milliseconds. */
   readonly beginWork: BeginWork;
-  /** `admitRules` counts a request. `refuseUsedUp` only throws if a window of the caller is used up. */
+  /** `admitRules` counts a request. `refuseUsedUp` counts nothing, but throws if a window of the caller is used up. */
   readonly gate: {
     admitRules(counted: Counted): Promise<void>;
     refuseUsedUp(account: Account): Promise<void>;
@@ -48,7 +48,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
   return {
     /**
      * Plays moves.
-     * @param counted the call to count as one request. If a window of its caller is used up, no move is played
+     * @param counted the call that the limits count as one request. If the caller has used up a window, no move is played
      * @throws KibitzError about `fen`, about `moves`, or about the caller's limits
      */
     async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {

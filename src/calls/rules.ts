@@ -8,7 +8,10 @@ import { wordsOfEnum } from "./plain/enum-words.ts";
 
 type Members = Readonly<Record<string | number, unknown>>;
 
-/** Returns the violations of JSON (`found`) and then the violations of the proto's rules. Reports each value only once. */
+/**
+ * Validates a message by the rules in the proto file. Returns `found`, which are violations of the JSON, and then the new
+ * violations. A value has at most one violation.
+ */
 export type Rules = (
   message: Message,
   desc: DescMessage,
@@ -33,7 +36,10 @@ export function createRules(): Rules {
   };
 }
 
-/** Only this number of items in a list is validated. protovalidate reports every invalid item: 32,000 items took 60 ms. */
+/**
+ * The maximum number of validated items in a list. Further items are ignored, because protovalidate reports every invalid item:
+ * 32,000 items took 60 ms.
+ */
 const checkedItemsMax = 1000;
 
 function withoutExcess(message: Message, { fields }: DescMessage): Message {

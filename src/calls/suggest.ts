@@ -24,8 +24,10 @@ export function createSuggest(
 }
 
 /**
- * Adds a corrected request to an error. Corrects names of fields, spelled values, numbers out of range, long lists, FENs and
- * moves, and ends a game before its illegal move.
+ * Adds a corrected request to an error. Corrects:
+ * - misspelled field names and values
+ * - numbers out of range, and lists that are too long
+ * - FENs and moves; a game ends before its first illegal move
  *
  * Adds nothing if a violation cannot be corrected, or if `preflight` rejects the corrected request.
  */

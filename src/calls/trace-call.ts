@@ -4,8 +4,8 @@ import { beginSpan, withSpan } from "../tracing/spans.ts";
 import type { Handler } from "./call.ts";
 
 /**
- * Activates the span of the request, because events of the connection have no active span. A request of an agent may contain
- * several calls, so each call gets a span below the span of the request.
+ * Runs a handler in the span of its request. An MCP request may contain several calls, so each call of an MCP request gets its
+ * own child span.
  */
 export function inOwnSpan(handler: Handler): Handler {
   return (request, call) => {

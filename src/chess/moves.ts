@@ -33,8 +33,10 @@ export function explainMove(
   return { message, meant };
 }
 
-/** Matches a text that may be a legal move with a number, a blank, a glyph such as `!?`, or a figurine such as `♘`. */
-const writtenOtherwise = /^\d+\.|\s|[!?]$|[^\0-~]/;
+/**
+ * Matches a text with a move number, a blank, a glyph such as `!?`, or a figurine such as `♘`. The rest may be a legal move.
+ */
+const decoratedText = /^\d+\.|\s|[!?]$|[^\0-~]/;
 const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
 /** Returns the end of a sentence that begins with the text, such as "is not a legal move for White". */
@@ -47,7 +49,7 @@ export function whyNotPlayed(chess: Chess, text: string, chess960: boolean): str
   }
   const how = meant
     ? ` as it is written: send ${meant.spelling}`
-    : writtenOtherwise.test(text.trim())
+    : decoratedText.test(text.trim())
       ? howWritten
       : "";
   return `is not a legal move for ${mover}${how}`;
@@ -233,7 +235,10 @@ function shredderCastling(chess: Chess): string {
 type PromotionPiece = "queen" | "rook" | "bishop" | "knight";
 
 export interface MoveDescription {
-  /** Castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. `from` and `to` name the same squares. */
+  /**
+   * Castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. `from` and `to` are the two squares of this
+   * text.
+   */
   readonly uci: string;
   readonly san: string;
   readonly from: string;
@@ -264,8 +269,8 @@ export function describeReply(
 }
 
 /**
- * Converts the moves before the first illegal move.
- * @param inFull `first` describes this number of moves from the beginning
+ * Converts a variation to UCI and SAN. Ends before the first illegal move.
+ * @param inFull the maximum number of moves in `first`, which describes the first moves in detail
  */
 export function describeVariation(
   position: Position,

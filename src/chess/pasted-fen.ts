@@ -8,7 +8,9 @@ const pastedMaxCharacters = 4000;
 /** Characters that are often copied together with a FEN, such as quotation marks and Markdown. */
 const mark = "\\s\"'`“”„‟«»‹›‘’‚*{}()<>[\\]\\\\.,";
 const withoutMarks = new RegExp(`[^${mark}](?:[\\s\\S]*[^${mark}])?`);
-/** Matches words before a FEN, such as `position fen`, `FEN:`, `"fen":` and `[FEN "`. A tag `[SetUp "1"]` may precede them. */
+/**
+ * Matches the words that some programs write before a FEN: `position fen`, `FEN:`, `"fen":`, `[FEN "`, or `[SetUp "1"] [FEN "`.
+ */
 const before = new RegExp(
   `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position[\\s:]*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
   "i",

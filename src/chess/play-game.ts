@@ -27,8 +27,8 @@ export type OnPosition = (position: Position) => void;
 const movesAtOnce = 20;
 
 /**
- * Plays moves until the first illegal move. Yields after each time slice. Accepts moves after a draw by the rules, because
- * older games have such moves.
+ * Plays moves until the first illegal move. Yields after each time slice. A move after an automatic draw is accepted, because
+ * older games contain such moves.
  *
  * @param start a position without moves
  * @param onPosition called with the position after each move

@@ -57,7 +57,7 @@ export interface PositionViolation {
   readonly message: string;
   /** The distance of `token` from the beginning of the client's FEN, in UTF-16 units. Set if `field` is `fen`. */
   readonly offset?: number;
-  /** The invalid part of the FEN. Empty if the FEN is too short. */
+  /** The invalid part of the FEN. Empty if the FEN ends too early. */
   readonly token?: string;
 }
 
@@ -71,7 +71,7 @@ export interface PositionInput {
 
 export type SuggestedPosition = Partial<Pick<PositionInput, "fen" | "moves">>;
 
-/** Violations have the order of the input. With the fields of `suggested`, the input is valid. */
+/** The violations have the same order as the input. `suggested` has valid values for the invalid fields. */
 export type Validation =
   | { readonly kind: "position"; readonly position: Position }
   | {

@@ -1,6 +1,9 @@
 import type { Color, Terminal, TerminalReason } from "./position.ts";
 
-/** `lower`: the true score may be better for the side of the score. `upper`: the true score may be worse for this side. */
+/**
+ * `lower`: the true score is equal or better for the side whose score this is. `upper`: the true score is equal or worse for
+ * this side.
+ */
 export type Bound = "exact" | "lower" | "upper";
 
 export interface Wdl {
@@ -10,8 +13,8 @@ export interface Wdl {
 }
 
 /**
- * `cp`: centipawns. `mate`: moves until mate, not plies. Negative if the side of the score is mated. 0 if the game has ended by
- * mate.
+ * `cp`: centipawns. `mate`: full moves until mate. A negative number means that the side of the score will be mated. 0 means
+ * that the game has ended by mate.
  */
 export type ScoreValue =
   | { readonly kind: "cp"; readonly cp: number }
@@ -97,8 +100,8 @@ interface SummaryInput {
 }
 
 /**
- * A lead of at least this number of centipawns is called "slightly better". Stockfish wins half of the games with a lead of
- * 100.
+ * An advantage of at least this number of centipawns is called "slightly better". With an advantage of 100 centipawns,
+ * Stockfish wins half of its games.
  */
 const slightlyBetterCp = 25;
 const betterCp = 100;

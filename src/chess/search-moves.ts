@@ -9,14 +9,14 @@ type SearchMovesReading =
   | {
       readonly kind: "violations";
       readonly violations: readonly SearchMoveViolation[];
-      /** A correct spelling of each text. Set if each text can mean only one legal move. */
+      /** A correct spelling of each text, in the order of the request. Set if each text can mean only one legal move. */
       readonly spelled?: readonly string[];
     };
 
 interface SearchMoveViolation {
   readonly index: number;
   readonly message: string;
-  /** The moves in UCI that the text may mean. If the text means no legal move, all legal moves. */
+  /** The legal moves that the text may mean, in UCI. Contains all legal moves if the text matches no legal move. */
   readonly legal: readonly string[];
 }
 

@@ -28,7 +28,7 @@ export { maxFenCharacters, standardStart } from "./read-fen.ts";
 /** Playing this number of moves takes a quarter of a millisecond on average, and two milliseconds at most. */
 export const movesAtOnce = 50;
 
-/** All `Position` objects are created in this module, so other modules can rely on their validity. */
+/** Only this module creates `Position` objects. Other modules can therefore rely on a valid position. */
 export function validatePosition(input: PositionInput): Validation {
   return inOneGo(validatePositionInSlices(input));
 }
@@ -87,7 +87,10 @@ function violationOf(chess: Chess, text: string, index: number, chess960: boolea
   return violationOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
 }
 
-/** Reports the first part of the text that does not belong to the FEN. Returns undefined if another message is more helpful. */
+/**
+ * Reports the first part of a text that does not belong to the FEN in the text. Returns undefined if another error message is
+ * more helpful.
+ */
 function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   const written = text.trim();
   if (text.length > maxFenCharacters || /[^ -~]/.test(written) || written.startsWith(`${fen} moves`)) {

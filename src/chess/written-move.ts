@@ -1,4 +1,4 @@
-/** A move as people write it. The text was read without a board. */
+/** A move as people write it. The text is split without a board, so the move may be illegal. */
 interface WrittenMove {
   /** In SAN or UCI. If the first letter is `b`, this may be a move of a pawn or of a bishop. */
   readonly spelling: string;
@@ -10,8 +10,8 @@ interface WrittenMove {
 
 const castling = "[Oo0]-[Oo0](?:-[Oo0])?|[Oo0]{2,3}(?![Oo0-])";
 /**
- * Matches a promotion with or without `=`. A game result may follow (`e8Q1-0`). A letter or digit must not follow, because
- * `a1b2` is a move in UCI.
+ * Matches a promotion with or without `=`. A letter or digit must not follow, because `a1b2` is a move in UCI. A game result
+ * may follow, as in `e8Q1-0`.
  */
 const promotion = "(?:[a-h][1-8]?[-x:]?)?[a-h][18](?:[=/]?[NBRQnbrq]|\\([NBRQnbrq]\\))(?!(?!1[-/:])[a-z1-8])";
 const otherMove = "[KQRBNkqrbn]?[a-h]?[1-8]?[-x:]?[a-h][1-8]";

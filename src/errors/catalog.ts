@@ -55,7 +55,10 @@ interface ErrorKind extends Consequences {
   readonly about: string;
 }
 
-/** Overrides the {@link consequences} of the status. The default title is the code in words. */
+/**
+ * An entry of the catalog. A missing field gets its value from {@link consequences} by the status. A missing title is derived
+ * from the code.
+ */
 type Entry = Pick<ErrorKind, "status" | "about"> & Partial<ErrorKind>;
 
 const catalog = {

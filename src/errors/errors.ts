@@ -9,14 +9,14 @@ export interface Violation {
   readonly message: string;
   readonly allowed?: Readonly<Record<string, unknown>>;
   readonly place?: Place;
-  /** New values of fields in the request that correct the violation. */
+  /** Corrects the violation: the keys are names of fields in the request, and the values are their new values. */
   readonly instead?: Readonly<Record<string, unknown>>;
   /** The known field name that is most similar to an unknown name. */
   readonly meant?: string;
 }
 
 interface Place {
-  /** The text at this place, at most 64 characters. Empty at the end of the text. */
+  /** The wrong text, at most 64 characters. Empty if the FEN or PGN ends too early. */
   readonly token: string;
   /** The number of the wrong or missing half-move in the main line. The first half-move of the game is 1. */
   readonly ply?: number;

@@ -83,7 +83,7 @@ export function createBodyBudget({
       return (bytes) => {
         read += bytes;
         const more = read - freeBytes - held;
-        if (more > 0 && outcome.held !== undefined) {
+        if (more > 0 && outcome.releases !== undefined) {
           use(more, address);
           held += more;
         }

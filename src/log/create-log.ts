@@ -18,15 +18,15 @@ export async function createLog(
     level,
     base: null,
     timestamp: pino.stdTimeFunctions.isoTime,
-    formatters: { log: listed },
-    serializers: { err: described },
+    formatters: { log: knownFields },
+    serializers: { err: knownProperties },
   };
   return stream.isTTY ? logToTerminal(stream.fd, options) : logToFile(stream.fd, options, host);
 }
 
-/** Bytes of log lines that wait for a slow reader or a full disk. If this maximum is reached, new lines are dropped. */
+/** The maximum number of bytes in the buffer while the reader is slow or the disk is full. Further log lines are dropped. */
 const waitingMaxBytes = 4_000_000;
-/** The maximum number of retries while the pipe is full. Each retry follows after 100 ms. */
+/** The maximum number of retries while the pipe is full. There are 100 ms between two retries. */
 const retriesMax = 10;
 /** Milliseconds before a retry after any other error, such as a full disk. */
 const retryMs = 1000;
@@ -109,19 +109,19 @@ function callText({
   return `${method} ${request ?? `(${protocol})`}: ${details.join(", ")}`;
 }
 
-/** Removes unknown fields. The types forbid such fields, but types are not checked at run time. */
-function listed(fields: object): Record<string, unknown> {
+/** Removes fields that the log does not know. The types forbid such fields, but types are not checked at run time. */
+function knownFields(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => logFields.has(name)));
 }
 
 /**
- * Keeps only known properties of an error. Libraries attach more properties, such as headers and requests, which must not be
+ * Copies the known properties of an error. Libraries add other properties, such as headers and requests, which must not be
  * logged.
  */
-function described(thrown: unknown): unknown {
+function knownProperties(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) {
     return String(thrown);
   }
   const { name, message, stack, cause } = thrown;
-  return { type: name, message, stack, ...(cause !== undefined && { cause: described(cause) }) };
+  return { type: name, message, stack, ...(cause !== undefined && { cause: knownProperties(cause) }) };
 }

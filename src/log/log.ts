@@ -8,8 +8,8 @@ interface FieldTypes {
 }
 
 /**
- * A log line has no other fields. This prevents headers, bodies and credentials in the log. The only texts of clients are
- * shortened paths and validated positions.
+ * All fields that a log line may have. Headers, bodies and credentials have no field, so they are never logged. The only texts
+ * of clients in the log are shortened paths and validated positions.
  */
 const fieldTypes = {
   requestId: "string",

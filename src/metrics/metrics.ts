@@ -18,7 +18,7 @@ interface Readers {
    * `started` counts the callers for whom a search was started. `joined` counts the callers that wait for a search in flight.
    */
   readonly waiters?: () => { readonly started: number; readonly joined: number };
-  /** Counts look-ups of API keys. A hit was found in memory. A miss was looked up in the store. */
+  /** Totals of API key look-ups since the process started. `hits` were found in memory. `misses` were read from the store. */
   readonly keys?: () => { readonly hits: number; readonly misses: number };
   readonly degraded?: () => Readonly<Record<string, boolean>>;
 }
@@ -27,9 +27,7 @@ interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
-  /**
-   * The number of searches that got a slot since the process started. `refused` is the number of searches that were rejected.
-   */
+  /** Searches that got a slot since the process started. `refused` counts the searches that were rejected. */
   readonly admitted: number;
   readonly refused: number;
   /** The expected time in milliseconds that a new search waits in the queue. */

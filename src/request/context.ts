@@ -18,8 +18,8 @@ export interface RequestContext {
    */
   readonly id: string;
   /**
-   * Identifies the request's span in the format of W3C Trace Context. Belongs to the client's trace, or to a trace that Kibitz
-   * started.
+   * The id of the request's trace and span, in the format of W3C Trace Context. The trace is the client's trace, or a new
+   * trace.
    */
   readonly traceparent: string | undefined;
   readonly span: RequestSpan | undefined;
@@ -140,8 +140,9 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string {
 }
 
 /**
- * On the path of an RPC service, the content type determines the protocol, and GET is always Connect. On any other path, the
- * protocol is JSON, except for a POST with a content type of RPC clients.
+ * Returns the protocol of a request:
+ * - On the path of an RPC service, the content type determines the protocol. A GET is always Connect.
+ * - On any other path, the protocol is JSON. Exception: a POST with a content type that only RPC clients send.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
   const type = mediaTypeOf(headers);
@@ -228,18 +229,21 @@ export interface RequestOutcome {
   code: string | undefined;
   /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
   limit: string | undefined;
-  /** True if the log line is written elsewhere, or if the request must not be logged. */
+  /** True if the middleware or a handler writes the log line of this request, or if this request must not be logged. */
   hasLine: boolean;
   /**
-   * Bytes of the body that have been read. Compressed bodies count after decompression if they are decompressed before
-   * decoding.
+   * The number of bytes that were read from the body. For a compressed body, the number is the size after decompression if the
+   * body was decompressed before decoding.
    */
   readBytes: number;
   /** Requests of a batch that are not counted yet. The RateLimit headers already subtract them. */
   uncounted: number;
-  /** Functions that {@link endCall} calls when the call ends. Undefined after the end of the call. */
-  held: (() => void)[] | undefined;
-  /** By `performance.now()`. Set if the connection stays open for a while after the last byte of the response. */
+  /** Functions that {@link endCall} calls when the call ends. Undefined if the call has ended. */
+  releases: (() => void)[] | undefined;
+  /**
+   * The time of the response, by `performance.now()`. Set only if the response was written before the whole request body was
+   * read.
+   */
   answeredAt: number | undefined;
 }
 
@@ -252,15 +256,15 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
     hasLine: false,
     readBytes: 0,
     uncounted: 0,
-    held: [],
+    releases: [],
     answeredAt: undefined,
   };
 }
 
 /** Calls `release` when the call ends. If the call has already ended, calls `release` at once. */
-export function releaseAtEnd({ held }: RequestOutcome, release: () => void): void {
-  if (held) {
-    held.push(release);
+export function releaseAtEnd({ releases }: RequestOutcome, release: () => void): void {
+  if (releases) {
+    releases.push(release);
   } else {
     release();
   }
@@ -268,9 +272,9 @@ export function releaseAtEnd({ held }: RequestOutcome, release: () => void): voi
 
 /** Call this when the response is written or the client has disconnected. */
 export function endCall(outcome: RequestOutcome): void {
-  const { held = [] } = outcome;
-  outcome.held = undefined;
-  for (const release of held) {
+  const { releases = [] } = outcome;
+  outcome.releases = undefined;
+  for (const release of releases) {
     release();
   }
 }
@@ -282,16 +286,16 @@ export class CallerLeft extends Error {
 }
 
 /**
- * Call this before more work is done for a call.
+ * Call this before an expensive step.
  * @throws CallerLeft if the call has ended
  */
-export function refuseLeft({ held }: RequestOutcome): void {
-  if (held === undefined) {
+export function refuseLeft({ releases }: RequestOutcome): void {
+  if (releases === undefined) {
     throw new CallerLeft();
   }
 }
 
-/** Each call for the same request returns the same object. */
+/** Returns the outcome of a request. Always returns the same object for the same request. */
 export function outcomeOf(request: object): RequestOutcome {
   const identified: Identified = request;
   const known = identified[outcomeKey];

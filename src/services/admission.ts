@@ -90,7 +90,10 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
           };
           return { terms: { ...next.terms, onEngineTime }, [Symbol.dispose]: () => next[Symbol.dispose]() };
         },
-        /** Call this after the first move was sent. A review that sends no move may cost nothing. */
+        /**
+         * Call this after the client got the first move of the review. A review without moves and without engine time is not
+         * counted.
+         */
         answered: () => review.answered(),
         [Symbol.dispose]: () => review[Symbol.dispose](),
       };
@@ -105,14 +108,14 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       }
       decision.admission.leave(0, true);
     },
-    /** Rejects if the account has no quota left. The error contains the time until the next request can be admitted. */
+    /** Rejects if the account has used up its quota. The error contains the time until the next request can be admitted. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
   };
 }
 
 const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 
-/** An admitted request. Disposing of this object charges the engine time that the request has used. */
+/** An admitted request. Disposing of this object charges the engine time of the request. */
 export class Admitted implements Disposable {
   readonly terms: Terms;
   readonly #admission: Admission;
@@ -129,7 +132,7 @@ export class Admitted implements Disposable {
     };
   }
 
-  /** Call this when the request has an answer. A request without an answer may cost nothing. */
+  /** Call this when the request has a response. A request without a response and without engine time is not counted. */
   answered(): void {
     this.#answered = true;
   }
@@ -156,7 +159,6 @@ interface PreflightOptions {
   readonly access: Access;
   readonly engines: KnownEngines;
   readonly rules: Rules;
-  /** Divides the reading of a long game into time slices, because reading may take tens of milliseconds. */
   readonly beginWork: BeginWork;
 }
 
@@ -176,8 +178,8 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   /**
-   * The message must already satisfy the validation rules of the proto. Validates the position, engine, path and options, and
-   * then the plan.
+   * Validates the position, engine, path and options, and then the limits of the plan. The caller has already validated the
+   * message by the rules in the proto file.
    */
   async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
     // Check the error quota again and again: while a long game is read, other calls of the same caller may use it up.
@@ -192,7 +194,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   /**
-   * The message may break the validation rules of the proto, like an item of a batch.
+   * Validates an item of a batch. Unlike `request`, also validates the message by the rules in the proto file.
    * @param found violations that were found while the JSON was decoded
    */
   async function item(message: RequestMessage, account: Account, found?: readonly Violation[]) {
@@ -201,7 +203,8 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
   }
 
   /**
-   * The message must already satisfy the validation rules of the proto. Validates the game, engine and path, and then the plan.
+   * Validates the game, engine and path, and then the limits of the plan. The caller has already validated the message by the
+   * rules in the proto file.
    */
   async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
     const turn = beginWork(() => access.limits.errorQuota.check(account));

@@ -26,7 +26,7 @@ export function createAnalysisService(
 
   /** If the caller has a batch or review in flight, a single request may wait instead of being rejected. */
   async function admit(request: ValidatedRequest, call: Call): Promise<Admitted> {
-    return longCalls.between(call.account.subject, call.signal, (waiting) =>
+    return longCalls.admitSingle(call.account.subject, call.signal, (waiting) =>
       gate.admit(request, call, { waiting }),
     );
   }

@@ -28,13 +28,13 @@ type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
 /**
- * The error quota counts at most this number of cheap rejections of one batch. Otherwise, a batch of 200 items with the same
- * invalid field would lock the client out. Expensive rejections always count.
+ * The maximum number of rejected items of a batch that the error quota counts. Otherwise, a batch of 200 items with the same
+ * invalid field would use up the error quota. Items whose rejection was expensive are always counted.
  */
 const violationsMax = 20;
 
-/** Errors that all further items would get, too, until the window of the rate ends. */
-const lasting: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
+/** After one of these errors, all further items of the batch would be rejected with the same error. */
+const lastingErrors: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
 /** Yields the answer to an item as soon as it is ready. If an item is rejected, its answer contains the error. */
 export function createBatchEvaluation(options: BatchOptions) {
@@ -53,8 +53,8 @@ export function createBatchEvaluation(options: BatchOptions) {
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
     let violations = 0;
-    /** True after a rate limit has rejected an item. The remaining items are then rejected without validation. */
-    let used = false;
+    /** True if a rate limit has rejected an item. All further items are then rejected without validation. */
+    let isLimitReached = false;
     // Items that could not be decoded do not count as requests.
     const uncounted = new Set(requests.keys().filter((index) => !unreadable.has(index)));
     outcome.uncounted = uncounted.size;
@@ -76,7 +76,7 @@ export function createBatchEvaluation(options: BatchOptions) {
       try {
         await turn();
         access.limits.errorQuota.check(account);
-        if (used) {
+        if (isLimitReached) {
           await gate.refuseUsedUp(account);
         }
         const request = await validateItem(index);
@@ -94,7 +94,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         either.throwIfAborted();
         const refusal = errorFromUnknown(thrown);
         const { code } = refusal;
-        used ||= lasting.has(code);
+        isLimitReached ||= lastingErrors.has(code);
         settle(index);
         await reportWindows(access.limits, account, outcome);
         if (code === "internal") {

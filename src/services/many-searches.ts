@@ -12,9 +12,11 @@ export interface SearchingOptions {
   readonly preflight: Preflight;
   readonly gate: AdmissionControl;
   readonly access: Access;
-  /** Divides long tasks into time slices. Validating a game of 600 moves takes milliseconds. */
   readonly beginWork: BeginWork;
-  /** The maximum number of searches in flight for one call. One search more than there are slots keeps all slots busy. */
+  /**
+   * The maximum number of searches in flight for one call. The maximum is one more than the number of slots, so that no slot is
+   * idle.
+   */
   readonly searchesAtOnce: number;
 }
 
@@ -69,9 +71,9 @@ const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 
 interface RetryOptions {
-  /** Returns the time, as `performance.now()`, at which any task of the same call last made progress. */
+  /** Returns the time of the last progress of any task of the same call, by `performance.now()`. */
   readonly progressedAt: () => number;
-  /** If there was no progress for this time, in milliseconds, the task is not retried again. */
+  /** If the call makes no progress for this number of milliseconds, the task is not retried any more. */
   readonly patienceMs?: number;
 }
 

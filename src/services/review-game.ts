@@ -24,9 +24,11 @@ export interface ReviewOptions {
   readonly openings: Openings;
   readonly flow: string;
   readonly searchesAtOnce: number;
-  /** Yields the thread to other work. A review whose positions are all cached would otherwise block the thread. */
+  /** Lets the thread do other work. Without these pauses, a review with only cached positions would block the thread. */
   readonly turn: Turn;
-  /** Admits a search. Disposing of the result charges the engine time. If undefined, searches are not counted. */
+  /**
+   * Admits a search. Disposing of the result charges the engine time. If this function is undefined, searches are not counted.
+   */
   readonly admit?: (
     request: ValidatedReview["requests"][number],
     signal: AbortSignal,
@@ -50,7 +52,7 @@ export async function* reviewGame(
   let placeChanged = Promise.withResolvers<void>();
   // Retry a search while other searches make progress, because it may only be waiting for searches of the same game.
   let progressedAt = performance.now();
-  /** True after an engine has begun a search. Before, the review yields its queue position. */
+  /** True if an engine has begun a search of this review. Until then, the review yields its queue position. */
   let hasBegun = false;
 
   async function search(index: number, either: AbortSignal): Promise<Analysis> {

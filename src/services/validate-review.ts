@@ -10,7 +10,7 @@ import { inTurns, type Turn } from "../thread/event-loop.ts";
 
 export interface ValidatedReview {
   readonly game: Game;
-  /** A request for each position of the game, including the first one. A terminal position needs no search. */
+  /** One request for each position of the game, including the start position. A terminal position needs no search. */
   readonly requests: readonly ValidatedRequest[];
   /** The values that are compared with the limits of the caller's plan. */
   readonly limits: ReviewLimits;

@@ -17,8 +17,8 @@ export interface SharedAnswers<T> {
 }
 
 /**
- * Claims let one node run a search for all nodes. No method rejects or waits for long. If the store is unavailable, every node
- * gets a claim.
+ * A node with a claim runs the search, and the other nodes wait for its result. No method rejects or waits for long. If the
+ * store is unavailable, each node gets a claim, so that each node runs the search.
  */
 export interface SearchClaims<T> {
   /** Resolves with a claim. Disposing of the claim ends it. */
@@ -46,7 +46,7 @@ export class StoreUnavailable extends Error {}
 /** The reply to a write was lost, so it is unknown whether the store has executed the write. */
 export class OutcomeUnknown extends StoreUnavailable {}
 
-/** Callbacks for logging. One of them runs after each read and write of a store. */
+/** Callbacks for logging. A store calls `worked` or `failed` after each read and each write. */
 export interface StoreWatch {
   worked(what: "read" | "write"): void;
   failed(what: "read" | "write", why: string): void;
@@ -54,7 +54,7 @@ export interface StoreWatch {
 
 export const unwatched: StoreWatch = { worked() {}, failed() {} };
 
-/** The stored record of an API key. The record can identify the key, but does not contain it. */
+/** The stored record of an API key. The record contains only the hash of the key. */
 export interface KeyRecord {
   readonly id: string;
   /** The hash of the key in hexadecimal. No two keys have the same hash. */
@@ -77,24 +77,21 @@ interface IssueQuota {
 export interface EndedKeys {
   /** A key that was revoked before this time may be deleted. */
   readonly revokedBefore: number;
-  /** A self-service key may be deleted if it was created before this time and not used since. */
+  /** A self-service key may be deleted if its creation and its last use are before this time. */
   readonly unusedSince: number;
 }
 
 export interface IssueTerms {
   readonly quota: IssueQuota;
   /**
-   * The network of the caller's address, which may belong to one customer. `max` limits the keys of all its addresses in the
-   * window.
+   * The network that contains the caller's address. A customer may own the whole network. `max` is the quota of the whole
+   * network.
    */
   readonly network: { readonly name: string; readonly max: number } | undefined;
   readonly keptMax: number;
   /** Keys that may be deleted to store a new key. */
   readonly ended: EndedKeys;
-  /**
-   * If the same address sends the same idempotency key again in the window, the response contains the same key record with a
-   * new secret.
-   */
+  /** If the same address sends the same idempotency key again within the window, the same key record gets a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -119,22 +116,25 @@ export type Issued =
  */
 export interface KeyStore {
   /**
-   * Stores a new key atomically, if the terms allow it.
-   * - A stored key does not count if its creation time is more than a window later, because a wrong clock has set this time.
-   * - A revoked key counts in its window, but is never renewed.
+   * Stores a new key atomically, if the terms allow the key.
+   * - A revoked key still counts in the quota, but is never renewed.
+   * - A stored key does not count if it was created more than a window after the new key: a clock was wrong.
    */
   create(record: KeyRecord, terms?: IssueTerms): Promise<Issued>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
   findById(id: string): Promise<KeyRecord | undefined>;
   /** Resolves with all keys, including revoked keys, oldest first. */
   list(): Promise<readonly KeyRecord[]>;
-  /** Resolves with false if the key does not exist. If the key is already revoked, the stored time of revocation stays. */
+  /** Resolves with false if the key does not exist. Does not change the time of an earlier revocation. */
   revoke(id: string, at: number): Promise<boolean>;
   /** Stores the times of last use by key id. A time has no effect if the stored time is later. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>;
   /** Deletes at most `max` ended keys, so that a call stays short. Resolves with the number of deleted keys. */
   prune(ended: EndedKeys, max: number): Promise<number>;
-  /** Stores the value if no valid key was hashed with another pepper. Resolves with the stored value. */
+  /**
+   * Stores a check value of the pepper. Keeps the old check value if a valid key was hashed with another pepper. Resolves with
+   * the stored value.
+   */
   keepPepperCheck(value: string): Promise<string>;
 }
 
@@ -155,9 +155,9 @@ export interface UsageStore {
    * stored, because a clock may have been fast.
    */
   add(used: readonly EngineTime[], now: number): Promise<void>;
-  /** Resolves with the windows that have not ended at `now`. */
+  /** Resolves with the windows that end after `now`. */
   current(now: number): Promise<readonly EngineTime[]>;
-  /** Deletes at most `max` windows that have ended at `now`. Resolves with the number of deleted windows. */
+  /** Deletes at most `max` windows that ended before `now`. Resolves with the number of deleted windows. */
   prune(now: number, max: number): Promise<number>;
 }
 
@@ -174,7 +174,7 @@ export interface QuotaWindow extends LimitWindow {
 
 export interface WindowUse {
   readonly used: number;
-  /** The time until the window ends, by the store's clock. If the window has not begun, its full length. */
+  /** Milliseconds until the window ends, by the store's clock. For a window without use, the full length of the window. */
   readonly endsInMs: number;
 }
 
@@ -207,7 +207,7 @@ export interface TakenPlace {
   /** Ends the search, so that the subject may start another search. The request continues. */
   free(): void;
   /**
-   * Ends the search, and adds its engine time. If `givesBack` is true, subtracts the requests from windows that have not ended.
+   * Ends the search, and adds its engine time. If `givesBack` is true, subtracts the request from the windows that counted it.
    * Call this once.
    */
   leave(engineMs: number, givesBack: boolean): void;
@@ -221,7 +221,10 @@ export interface LimitStore {
   readonly available: boolean;
   /** Admits the request, or changes nothing. If the store's reply is lost, the request may count. */
   enter(request: AdmissionRequest): Promise<AdmissionAnswer>;
-  /** Resolves when the subject may have fewer than `max` searches in flight. Another request may be admitted first. */
+  /**
+   * Resolves when the subject probably has fewer than `max` searches in flight. Another request may be admitted before this
+   * request.
+   */
   placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
   addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;
   usesOf(windows: readonly LimitWindow[]): Promise<readonly WindowUse[]>;

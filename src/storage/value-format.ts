@@ -1,7 +1,7 @@
 export interface ValueFormat<T> {
   /**
-   * A part of every cache key. Raise the version if the format changes, or if the values of the same keys change. Values of an
-   * older version are then misses.
+   * The version is a part of every cache key, so values of older versions are never read. Increase the version if the format
+   * changes, or if the same request gets other values.
    */
   readonly version: number;
   /** Returns undefined if the JSON is not a valid value. */

@@ -41,17 +41,17 @@ const failures: ReadonlySet<string> = new Set([
 
 const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]);
 
-/** All paths are without the query. */
+/** The paths in all arguments have no query. */
 export interface TracedPaths {
   /** True for the path of an API method or of MCP. Spans contain no other paths, because clients can invent them. */
   isCall(path: string): boolean;
   /** True if requests for this path, such as health probes, get no span. */
-  isLeftOut(path: string): boolean;
+  isUntraced(path: string): boolean;
 }
 
-export function createBeginSpan({ isCall, isLeftOut }: TracedPaths): BeginSpan {
+export function createBeginSpan({ isCall, isUntraced }: TracedPaths): BeginSpan {
   return ({ method: sent = "", headers }, { protocol, path }) => {
-    if (isLeftOut(path)) {
+    if (isUntraced(path)) {
       return undefined;
     }
     const method = verbs.has(sent) ? sent : "_OTHER";
@@ -174,10 +174,7 @@ function grpcName(code: string | undefined): string | undefined {
   return code === "canceled" ? "CANCELLED" : code?.toUpperCase();
 }
 
-/**
- * Returns false if the request was rejected before its method was known. The log line of such a request has the field
- * `request`.
- */
+/** Returns true if an RPC method was called. If no method was called, the log line has the field `request`. */
 function isCall({ fields }: TracedEnd): boolean {
   return fields.request === undefined;
 }
@@ -191,7 +188,10 @@ function rpcCodeOf(end: TracedEnd): string {
   return code ? errorKind(code).rpc : end.code;
 }
 
-/** These attributes have no names in OpenTelemetry's conventions. They contain no positions, keys or addresses. */
+/**
+ * Returns attributes for which OpenTelemetry's conventions have no names. The attributes contain no positions, keys or
+ * addresses.
+ */
 function factsOf(end: TracedEnd): Attributes {
   const { code, fields } = end;
   return {

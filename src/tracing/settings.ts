@@ -3,11 +3,11 @@ export interface TracingSettings {
   readonly sampler: SamplerName;
   /** The fraction of traces that the sampler `traceidratio` records, between 0 and 1. */
   readonly ratio: number;
-  /** In milliseconds. If undefined, the SDK uses its default. The sizes below are numbers of spans. */
+  /** The interval between exports in milliseconds. If undefined, the SDK uses its default. */
   readonly scheduledDelayMillis: number | undefined;
   readonly maxQueueSize: number | undefined;
   readonly maxExportBatchSize: number | undefined;
-  /** The timeout of one export in milliseconds. Undefined if the exporter reads the timeout from the environment. */
+  /** The timeout of one export in milliseconds. If undefined, the exporter reads the timeout from the environment. */
   readonly exportMaxMs: number | undefined;
 }
 

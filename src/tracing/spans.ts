@@ -14,13 +14,13 @@ export function tracer(): Tracer {
   return trace.getTracer("kibitz");
 }
 
-/** Returns the span of the running request or task. Undefined if there is no span, or if the span has ended. */
+/** Returns the span of the current request or task. Returns undefined if there is no such span, or if the span has ended. */
 export function activeSpan(): Span | undefined {
   const span = trace.getActiveSpan();
   return span?.isRecording() ? span : undefined;
 }
 
-/** Starts a span below the active span. Returns undefined if no span is active, as after the end of a request. */
+/** Starts a child span of the active span. Returns undefined if no span is active, for example after the end of a request. */
 export function beginSpan(name: string, options?: SpanOptions): Span | undefined {
   return activeSpan() && tracer().startSpan(name, options);
 }
@@ -30,11 +30,11 @@ export function withSpan<T>(span: Span | undefined, work: () => T): T {
 }
 
 interface WorkOptions extends SpanOptions {
-  /** If `work` rejects with the abort reason of this signal, the span is marked as canceled and not as failed. */
+  /** If `work` rejects with the abort reason of this signal, the span is marked as canceled instead of failed. */
   readonly signal?: AbortSignal;
 }
 
-/** Runs `work` in a new span below the active span. Without an active span, runs `work` without a span. */
+/** Runs `work` in a child span of the active span. If no span is active, runs `work` without a span. */
 export async function inSpan<T>(
   name: string,
   { signal, ...options }: WorkOptions,

@@ -35,7 +35,7 @@ export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number 
 export interface OpenedStores {
   readonly stores: AccessOptions["stores"];
   readonly shared?: SharedAccess;
-  /** Reads and writes to check whether the store works again. Throws StoreUnavailable if it does not. */
+  /** Checks whether the store works, with a read and a write. Throws StoreUnavailable if the store does not work. */
   probe?(): Promise<void>;
 }
 
@@ -100,7 +100,7 @@ export async function openAccess(
       await access.prune();
     }
   }
-  /** Resolves when the current run of `keepUp` ends. There is only one run at a time, because a run may wait for a lock. */
+  /** Resolves when the current run of `keepUp` ends. Only one run is active at a time, because a run may wait for a lock. */
   let keeping: Promise<void> | undefined;
   const timer = setInterval(() => {
     keeping ??= keepUp()

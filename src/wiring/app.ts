@@ -50,13 +50,16 @@ type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsSer
 
 export interface AppOptions extends Partial<AppTimes> {
   readonly metrics?: ServiceMetrics | undefined;
-  /** Reports if the thread is too busy. Calls are then rejected. The app disposes of this object when it stops. */
+  /**
+   * Reports whether the thread is too busy. Calls are rejected while the thread is too busy. The app disposes of this object
+   * when the app stops.
+   */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
   readonly heartbeatMs?: number | undefined;
 }
 
-/** The additional time in milliseconds in which calls must end after their searches were stopped. */
+/** When the server stops, it ends its searches, and then waits at most this number of milliseconds for the calls to end. */
 const answerMaxMs = 5000;
 
 export interface App {
@@ -67,8 +70,8 @@ export interface App {
 }
 
 /**
- * Listens at once, so that a port in use is reported at once. Rejects calls until the engines are ready.
- * @param opening if this rejects, the server is closed
+ * Listens before the engines are ready, so that a port in use is reported early. Rejects calls until the engines are ready.
+ * @param opening resolves when the engines are ready. If this promise rejects, the server is closed
  * @throws ConfigError if a setting cannot be used
  */
 export async function startApp(

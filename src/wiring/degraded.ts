@@ -4,8 +4,8 @@ import type { StoreWatch } from "../storage/ports.ts";
 type SetDegraded = (isDegraded: boolean) => void;
 
 /**
- * Lists the parts of the service that can fail. If a part is degraded, the service continues, but does less than it is
- * configured to do.
+ * Lists the parts of the service that can fail, such as a store. While a part is degraded, the service continues without this
+ * part.
  */
 export interface Degraded {
   /** Registers a part, which is not degraded at first. Returns a function that changes its state. */

@@ -82,10 +82,10 @@ export function plansFromJson(text: string): PlansReading {
     return { kind: "violations", violations };
   }
   const plans = new Map(builtInPlans.map((plan) => [plan.id, plan]));
-  const named = new Set<string>();
+  const describedIds = new Set<string>();
   for (const [index, json] of described.entries()) {
     const found = isObject(json)
-      ? readPlan(json, plans, named)
+      ? readPlan(json, plans, describedIds)
       : [{ pointer: "", message: `A plan must be an object, not ${JSON.stringify(json)}.` }];
     violations.push(
       ...found.map((violation) => ({ ...violation, pointer: `/plans/${index}${violation.pointer}` })),
@@ -105,14 +105,18 @@ function violationsOfFile({ violations, message: all }: KibitzError): readonly P
   }));
 }
 
-/** Adds the plan to `plans`, and its id to `named`. Returns the errors. */
-function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): readonly PlansViolation[] {
+/** Adds the plan to `plans`, and the id of the plan to `describedIds`. Returns the violations. */
+function readPlan(
+  json: Plain,
+  plans: Map<string, Plan>,
+  describedIds: Set<string>,
+): readonly PlansViolation[] {
   const base = plans.get(String(json.id)) ?? freePlan;
   const whole = overlaid({ ...shownPlans([base])[0] }, json);
   const { message, violations: unread } = createMessageReader(planMessage())(whole);
   const plan = planFromMessage(message);
   const violations = brokenRules(whole, base);
-  if (plan.id !== "" && named.has(plan.id)) {
+  if (plan.id !== "" && describedIds.has(plan.id)) {
     violations.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
   }
   // If two errors concern the same value, report only the error from `brokenRules`, because it is more exact.
@@ -125,7 +129,7 @@ function readPlan(json: Plain, plans: Map<string, Plan>, named: Set<string>): re
     const message = `\`batch_max\` follows from \`rates\`, and is ${batchMax} here: leave it out.`;
     violations.push({ pointer: "/limits/batch_max", message });
   }
-  named.add(plan.id);
+  describedIds.add(plan.id);
   plans.set(plan.id, plan);
   return violations;
 }

@@ -191,5 +191,5 @@ const untraced = /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/;
 
 export const tracedPaths: TracedPaths = {
   isCall: (path) => callPaths.has(path),
-  isLeftOut: (path) => untraced.test(path),
+  isUntraced: (path) => untraced.test(path),
 };

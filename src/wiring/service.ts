@@ -30,7 +30,7 @@ export interface Service {
   readonly rules: Rules;
   readonly preflight: Preflight;
   readonly rulebook: Rulebook;
-  /** Divides long tasks into time slices, so that the thread can do other work between them. */
+  /** Divides a long task into time slices. The thread can do other work between two slices. */
   readonly beginWork: BeginWork;
   readonly calls: Calls;
 }

@@ -75,7 +75,7 @@ test("ended keys are deleted after 30 days, or after a day if the store is full"
     revokedBefore: expect.closeTo(now - 30 * dayMs, -4),
     unusedSince: expect.closeTo(now - 120 * dayMs, -4),
   });
-  expect(createKeyExpiry(90).endedAtLast()).toEqual({
+  expect(createKeyExpiry(90).endedIfFull()).toEqual({
     revokedBefore: expect.closeTo(now - dayMs, -4),
     unusedSince: expect.closeTo(now - 91 * dayMs, -4),
   });
@@ -84,5 +84,5 @@ test("ended keys are deleted after 30 days, or after a day if the store is full"
 test("an unused key stays valid if keys do not expire", () => {
   const expiry = createKeyExpiry(0);
   expect([expiry.expiresAt(unused), expiry.hasExpired(unused)]).toEqual([undefined, false]);
-  expect([expiry.ended().unusedSince, expiry.endedAtLast().unusedSince]).toEqual([0, 0]);
+  expect([expiry.ended().unusedSince, expiry.endedIfFull().unusedSince]).toEqual([0, 0]);
 });

@@ -185,7 +185,8 @@ function createWordReader(name: string, desc: DescEnum): ReadValue {
 }
 
 /**
- * Rejects only a number that the type of the field cannot contain. The error nevertheless names the bounds of the field's rule.
+ * Rejects a number that the type of the field cannot contain. The error names the narrower bounds of the field's rule. A number
+ * that only the rule forbids is rejected later.
  */
 function createIntegerReader(name: string, field: DescField, maximum: number): ReadValue {
   const allowed = boundsOfField(field, { minimum: 0, maximum });

@@ -7,9 +7,12 @@ import { createSuggest, type PreflightMessage } from "../suggest.ts";
 import { createMessageReader } from "./read-message.ts";
 
 export interface PlainReaderOptions {
-  /** Adds the violations of the proto's rules to the violations of an unreadable request. */
+  /**
+   * Validates a message by the rules in the proto file. Used even if some JSON values were invalid, so that one error contains
+   * all violations.
+   */
   readonly violationsOf: Rules;
-  /** Throws if a suggested request would also be rejected. Such a request is not suggested. */
+  /** Validates a corrected request. If this function throws, the error does not suggest the corrected request. */
   readonly preflight: PreflightMessage;
 }
 

@@ -163,7 +163,7 @@ function errorAnswer(errorCode: Code, errorMessage: string): MessageResponse {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** Yields messages until `signal` is aborted. Ends at the abort even if the client sends nothing. */
+/** Yields messages until `signal` aborts. The abort ends the generator even while it waits for the next message. */
 async function* untilAborted<T>(messages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const reader = messages[Symbol.asyncIterator]();
   let end = () => {};

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import type { RunningSearch } from "../ports.ts";
 
-/** Counts the searches or long calls that each caller has in flight. Counts only those of this process. */
+/** Counts the searches, or the batches and reviews, that each caller has in flight in this process. */
 export function createPlaces() {
   const taken = new Map<string, Set<{ readonly at: number; readonly expectedMs: number }>>();
   const freed = new EventEmitter().setMaxListeners(0);

@@ -1,12 +1,11 @@
 import type { LimitWindow, WindowUse } from "../ports.ts";
 
 /**
- * Ended windows are removed as soon as this number of windows exists, and later each time that the number of windows has
+ * Ended windows are removed when this number of windows exists. Later, they are removed each time the number of windows has
  * doubled.
  */
 const sweptMin = 1000;
 
-/** A window begins with its first use. */
 export function createWindows() {
   const begun = new Map<string, { used: number; readonly endsAt: number }>();
   let sweptAt = sweptMin;
@@ -42,7 +41,10 @@ export function createWindows() {
       return begun.size;
     },
     of: useOf,
-    /** Returns the new use of the window. A negative count lowers the use; it has no effect if the window has ended. */
+    /**
+     * Adds to the use of a window, and returns the new use. `count` may be negative. A negative `count` is ignored if the
+     * window has ended.
+     */
     add(window: LimitWindow, count: number): WindowUse {
       const known = running(nameOf(window));
       if (known) {

@@ -9,16 +9,20 @@ interface RedisCacheOptions<T> {
   readonly format: ValueFormat<T>;
 }
 
-/** A result with one line at depth 14 needs 1100 bytes in Redis, including its key and overhead. More lines need more. */
+/**
+ * The expected memory of an answer. A result with one line at depth 14 uses 1100 bytes in Redis, including the key and
+ * overhead. Results with more lines use more.
+ */
 const bytesPerAnswer = 1600;
-/** A longer text is not cached. A result with ten lines at depth 30 is half as long. */
+/** An answer whose JSON has more characters is not cached. A result with ten lines at depth 30 has half as many. */
 const charactersMax = 32_768;
 const dayMs = 86_400_000;
 
 /**
- * Stores answers in a fixed number of Redis keys, like the hash table of an engine, so that the memory is limited.
- * - The hash of a cache key selects the Redis key. A new answer replaces the old answer.
- * - The stored text begins with the hash, so that an answer to another cache key is a miss.
+ * Stores answers in a fixed number of Redis keys, so that the memory is limited. The hash table of an engine works in the same
+ * way.
+ * - The hash of a cache key selects the Redis key. A new answer overwrites the old answer.
+ * - The stored text begins with the hash. A different hash at this Redis key is a miss.
  */
 export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheOptions<T>): SharedAnswers<T> {
   const places = Math.floor(bytes / bytesPerAnswer);

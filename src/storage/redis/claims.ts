@@ -7,13 +7,13 @@ import { type Redis, redisScript } from "./connection.ts";
 import { listOf } from "./replies.ts";
 
 const claimTimes = {
-  /** A claim expires after this time if its node does not renew it. */
+  /** A claim expires after this time, in milliseconds, if its node does not renew the claim. */
   leaseMs: 1200,
   renewMs: 400,
   pollMs: 50,
 } as const;
 
-/** The answer expires in Redis after this time. Nodes that wait for the answer poll much more often. */
+/** The answer expires in Redis after this time. The waiting nodes read the answer earlier, because they poll every 50 ms. */
 const answerMs = 10_000;
 
 interface RedisClaimsOptions<T> {
@@ -22,8 +22,8 @@ interface RedisClaimsOptions<T> {
 }
 
 /**
- * Arguments: the id of the claim, and the new expiry in milliseconds; 0 ends the claim. Has no effect if another node holds the
- * claim.
+ * Arguments: the id of the claim, and the new expiry in milliseconds. An expiry of 0 ends the claim. Does nothing if another
+ * node has the claim.
  */
 const renewScript = redisScript(
   "renew_claim",
@@ -35,8 +35,8 @@ end`,
 
 /**
  * Keys in Redis:
- * - `claim:<search>`: the id of the claim. The key expires if the node that holds the claim is killed or unreachable.
- * - `found:<id>`: the answer that the claim with this id has found, for the nodes that wait for it.
+ * - `claim:<search>`: the id of the claim. The key expires if its node is killed or unreachable.
+ * - `found:<id>`: the answer that the node with this claim has found. The waiting nodes read this key.
  */
 export function createRedisClaims<T>(
   redis: Redis,

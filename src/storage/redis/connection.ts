@@ -14,11 +14,14 @@ const redisTimes = {
   /** The timeout of a connection attempt, and then of the login. */
   connectMaxMs: 1000,
   /**
-   * The timeout of brief commands, which only save time, such as cache reads. A longer wait would cost more time than they
-   * save.
+   * The timeout of brief commands, in milliseconds. A brief command only saves time, such as a cache read. Waiting longer would
+   * take more time than the command saves.
    */
   briefMaxMs: 100,
-  /** After a brief command has failed, no brief command is sent for this time. So a slow Redis delays few requests. */
+  /**
+   * After a brief command has failed, no brief command is sent for this time. Otherwise, a slow Redis would delay every
+   * request.
+   */
   briefRestMs: 1000,
   heartbeatMs: 1000,
   /** The pause before the second attempt to connect. The pause doubles with each attempt. */
@@ -78,7 +81,10 @@ export interface Redis extends Disposable {
   deadline(): number | undefined;
   /** Sends one command. The prefix is added to each key. Throws StoreUnavailable. */
   ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /** Like `ask`, with a short timeout. Resolves with undefined instead of rejecting, also for some time after a timeout. */
+  /**
+   * Like `ask`, but with a short timeout. Resolves with undefined if the command fails. After a timeout, sends no command for
+   * some time and resolves with undefined.
+   */
   askBriefly(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
   /** Runs a script by its hash. Sends the source only if Redis does not know the script. Throws StoreUnavailable. */
   run(script: RedisScript, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
@@ -191,7 +197,10 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Checks with a write, because a Redis that is full or read-only still replies to reads. Also reads Redis's clock. */
+  /**
+   * Checks whether Redis works, with a write: a Redis that is full or read-only still replies to reads. Also reads Redis's
+   * clock.
+   */
   function probe(): void {
     const probed = client;
     if (!probed?.isReady) {

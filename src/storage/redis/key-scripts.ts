@@ -59,8 +59,8 @@ local function forgetEnded(revokedBefore, unusedSince, max)
 end
 `;
 
-/** If the store is full, this number of revoked or unused keys is deleted in one step. */
-const roomFor = 20;
+/** If the store is full, at most this number of revoked or unused keys is deleted at once. */
+const endedAtOnce = 20;
 
 /** Argument: JSON with the record and the terms. Returns a `kind` of `Issued`, or `taken` if the id or hash already exists. */
 export const createScript = redisScript(
@@ -106,7 +106,7 @@ if terms then
     return {'too_many', 'network', oldestNear}
   end
   if isFull() then
-    forgetEnded(whole(terms.revokedBefore), whole(terms.unusedSince), ${roomFor})
+    forgetEnded(whole(terms.revokedBefore), whole(terms.unusedSince), ${endedAtOnce})
     if isFull() then
       return {'full'}
     end

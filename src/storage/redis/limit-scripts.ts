@@ -92,11 +92,11 @@ return {'admitted', place, uses}
 
 export interface EnterArguments {
   /**
-   * After this time the server no longer waits for the reply, so the script does nothing. Undefined until Redis's clock is
-   * known.
+   * After this time, the script does nothing, because the server does not wait for the reply any more. Undefined until Redis's
+   * clock is known.
    */
   readonly latestMs: number | undefined;
-  /** The maximum number of searches in flight. Undefined if the request needs no search. */
+  /** The maximum number of searches in flight. Undefined for a request that needs no search. */
   readonly concurrent: number | undefined;
   /** The beginning of the entry's name. The script appends the current time and the expected time of the search. */
   readonly name: string;

@@ -20,10 +20,10 @@ import {
 } from "./limit-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** A search stops counting as in flight after this time if its node does not renew the entry of the search. */
+/** If a node does not renew the entry of a search for this time, the search no longer counts as in flight. */
 const defaultHeldMs = 8000;
 
-/** A search in flight is renewed this many times before it would stop counting. */
+/** An entry is renewed this number of times before it would expire. */
 const renewals = 4;
 
 const pollMs = 100;
@@ -36,37 +36,34 @@ export interface LimitStoreOptions {
 
 interface RedisLimitStore extends LimitStore, AsyncDisposable {}
 
-/**
- * Sends each change to Redis only once. If the connection breaks, a request may count although it failed, and engine time may
- * be lost.
- */
+/** Never repeats a command. If the connection breaks, a failed request may be counted, and engine time may be lost. */
 export function createRedisLimitStore(
   redis: Redis,
   { heldMs = defaultHeldMs }: LimitStoreOptions = {},
 ): RedisLimitStore {
   const node = randomUUID();
   let entered = 0;
-  /** Maps the Redis entry of each search in flight of this node to the Redis key that contains the entry. */
-  const held = new Map<string, string>();
+  /** The entries of this node's searches in flight. Maps the name of an entry to the Redis key of its sorted set. */
+  const entries = new Map<string, string>();
   let lastLeave: Promise<unknown> = Promise.resolve();
 
-  /** Renews the entries of all searches in flight of this node. A failure is ignored, because the next call renews them. */
-  function hold(): void {
-    const all = redis.health.kind === "up" ? [...held] : [];
+  /** Renews the entries of this node's searches in flight. A failure is ignored, because this function runs again soon. */
+  function renewEntries(): void {
+    const all = redis.health.kind === "up" ? [...entries] : [];
     for (let at = 0; at < all.length; at += heldAtOnce) {
       const some = all.slice(at, at + heldAtOnce);
       const keys = some.map(([, key]) => key);
       redis.run(holdScript, keys, [heldMs, ...some.map(([place]) => place)]).catch(() => {});
     }
   }
-  const timer = setInterval(hold, heldMs / renewals).unref();
+  const timer = setInterval(renewEntries, heldMs / renewals).unref();
   // Renew at once, because Redis may have restarted and lost the entries.
-  redis.changes.on("change", hold);
+  redis.changes.on("change", renewEntries);
 
   function placeOf(place: string, asked: AdmissionRequest, ends: readonly number[]): TakenPlace {
     const key = placesOf(asked);
     if (place !== "") {
-      held.set(place, key);
+      entries.set(place, key);
     }
 
     function leave(engineMs: number, givesBack: boolean): void {
@@ -74,7 +71,7 @@ export function createRedisLimitStore(
       const now = performance.now();
       // Return requests only to the window that counted them, not to a later window.
       const back = givesBack ? asked.requests.filter((_, index) => now < (ends[index] ?? 0)) : [];
-      const isFreed = held.delete(place);
+      const isFreed = entries.delete(place);
       if (!isFreed && engineTime.length === 0 && back.length === 0) {
         return;
       }
@@ -146,7 +143,7 @@ export function createRedisLimitStore(
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);
-      redis.changes.off("change", hold);
+      redis.changes.off("change", renewEntries);
       await lastLeave;
     },
   };

@@ -17,7 +17,7 @@ export interface NodeReport {
 interface NodesOptions {
   readonly id: string;
   /**
-   * The interval between announcements in milliseconds. A node counts as gone after three of these intervals without an
+   * The interval between announcements in milliseconds. A node is removed from the list after three intervals without an
    * announcement.
    */
   readonly everyMs: number;
@@ -30,7 +30,7 @@ export interface Nodes extends AsyncDisposable {
   announce(report: () => Omit<NodeReport, "id">): void;
 }
 
-/** A sorted set of node ids. The score is the time, by Redis's clock, after which the node counts as gone. */
+/** A sorted set of node ids. The score is the time, by Redis's clock, after which a node is removed from the set. */
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { type AnswerStore, type StoreWatch, unwatched } from "../ports.ts";
 import type { ValueFormat } from "../value-format.ts";
-import { inodeOf, isBusy, keepPrivate, makeFolder, transaction } from "./database.ts";
+import { inodeOf, isBusy, makeFolder, restrictToOwner, transaction } from "./database.ts";
 
 export interface AnswerStoreOptions<T> {
   /** The maximum size of the database file. The file of the write-ahead log may need some more megabytes. */
@@ -39,7 +39,7 @@ export function openSqliteAnswerStore<T>(
   { bytes, format, watch = unwatched, flushMs = 150, retryMs = 500 }: AnswerStoreOptions<T>,
 ): AnswerStore<T> {
   const path = join(folder, answerFileName);
-  /** The values that were not written yet, as JSON by cache key. The oldest value is the first. */
+  /** Values that are not written yet. Maps a cache key to JSON. The oldest value is the first. */
   const waiting = new Map<string, string>();
   let file: AnswerFile | undefined;
   let ended = false;
@@ -149,7 +149,7 @@ function openAnswerFile(folder: string, path: string, maxBytes: number): AnswerF
   makeFolder(folder);
   const database = new DatabaseSync(path, { timeout: 0 });
   try {
-    keepPrivate(path);
+    restrictToOwner(path);
     // With NORMAL, a power failure loses the last answers, but does not damage the file.
     database.exec(
       `PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;

@@ -46,10 +46,10 @@ export function databaseFile(folder: string): string {
   return resolve(folder, "kibitz.db");
 }
 
-/** The default of the maximum time in milliseconds to wait while another process has locked the database. */
+/** The default maximum wait in milliseconds while another process has locked the database. */
 export const defaultBusyMaxMs = 5000;
 
-/** The pause between attempts while another process has locked the database. SQLite's own wait would block the thread. */
+/** The pause between two attempts while another process has locked the database. SQLite's own wait would block the thread. */
 const busyRetryMs = 10;
 
 /** The folder or its database cannot be used. The message contains the reason. */
@@ -77,7 +77,7 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
     try {
       // Use a write-ahead log, so that reads do not wait for writes. Use FULL, because a key that was shown must survive a
       // power failure.
-      keepPrivate(file);
+      restrictToOwner(file);
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
       // Turn off SQLite's own wait for locks after the start, because it would block the thread. `read` and `write` wait
@@ -156,7 +156,7 @@ export class Database extends DatabaseSync {
 }
 
 /**
- * Creates the folder with access only for its owner. Does not use the recursive option of Node's mkdir, because it never
+ * Creates the folder and its parents. Only the owner of the folder gets access. Node's recursive `mkdir` is not used: it never
  * returns (Node 26.10) if a parent is in `/proc`.
  */
 export function makeFolder(folder: string): void {
@@ -174,8 +174,8 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Gives access to the file only to its owner. SQLite creates its other files with the same mode. */
-export function keepPrivate(file: string): void {
+/** Removes the access of all users except the owner. SQLite creates its other files with the same mode. */
+export function restrictToOwner(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {

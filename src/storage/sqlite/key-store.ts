@@ -1,7 +1,7 @@
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
 import type { Database } from "./database.ts";
 
-/** If the store is full, this number of revoked or unused keys is deleted in one step. */
+/** If the store is full, at most this number of revoked or unused keys is deleted at once. */
 const endedAtOnce = 20;
 
 export function createSqliteKeyStore(database: Database): KeyStore {
@@ -54,8 +54,8 @@ export function createSqliteKeyStore(database: Database): KeyStore {
       .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
   }
 
-  /** Renews a key with the same idempotency key, or checks the quotas. Returns undefined if a new key may be stored. */
-  function settled({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
+  /** Renews the key with the same idempotency key, or checks the quotas. Returns undefined if a new key can be stored. */
+  function renewOrCheck({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
     const { quota, network, idempotencyKey } = terms;
     const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };
     const own = { name: issuedTo ?? null, ...within };
@@ -89,7 +89,7 @@ export function createSqliteKeyStore(database: Database): KeyStore {
   return {
     create: (record, terms) =>
       database.write((): Issued => {
-        const outcome = terms && settled(record, terms);
+        const outcome = terms && renewOrCheck(record, terms);
         if (outcome) {
           return outcome;
         }
