@@ -1,20 +1,13 @@
 import type { Color } from "../chess/position.ts";
 import { type ScoreValue, winPercentOfCp } from "../chess/score.ts";
 
-/**
- * The name of the formulas that Lichess used in 2026. Sources:
- * - https://lichess.org/page/accuracy
- * - `eval.scala` in the repository scalachess
- * - `AccuracyPercent.scala` and `AccuracyCP.scala` in the repository lila
- */
+/** The formulas of Lichess in 2026, from its files `eval.scala`, `AccuracyPercent.scala` and `AccuracyCP.scala`. */
 export const reviewMethod = "lichess-2026";
 
 /** Lichess assumes this evaluation for the standard start position, in centipawns. */
 export const standardStartCp = 15;
 
-/**
- * The largest score in reviews, in centipawns. A mate is treated like this score, so a mate gives winning chances of 97.54 %.
- */
+/** The largest score in reviews, in centipawns. A forced mate has the same winning chances as this score. */
 const ceilingCp = 1000;
 
 /** Returns −1000 to 1000 centipawns from White's point of view. Do not call this function for a position that is checkmate. */
@@ -35,12 +28,8 @@ export function moveAccuracy(before: number, after: number): number {
 }
 
 /**
- * Returns the accuracy of each side, from 0 to 100. Returns undefined if a side has made no move.
- *
- * The accuracy of a side is the average of a weighted mean and the harmonic mean of the accuracies of its moves. A move has more
- * weight if the evaluations near it change more.
- *
- * @param cps the evaluations of the start position and of the position after each move, from −1000 to 1000 centipawns for White
+ * Returns each side's accuracy from 0 to 100: the average of a weighted mean and the harmonic mean of the move accuracies.
+ * @param cps the evaluations of the start position and of the position after each move, in centipawns for White
  */
 export function gameAccuracy(
   cps: readonly number[],

@@ -14,10 +14,7 @@ const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 /** The generator yields after this many tokens. Writing them takes less than a millisecond. */
 const tokensAtOnce = 256;
 
-/**
- * Writes a reviewed game as PGN, with its moves in correct SAN. Adds an `[%eval]` command to each move. Adds a NAG, a comment
- * and the best line to each move with a judgement. Replaces what an earlier analysis by Lichess or Kibitz added.
- */
+/** Writes a reviewed game as PGN. Replaces the evaluations, judgements and best lines of an earlier analysis. */
 export function* annotate(game: Game, review: GameReview): Generator<void, string> {
   const tree = annotatedTree(game, review.moves);
   const header = [...tagsOf(game)].map(
@@ -45,7 +42,7 @@ function tagsOf({ tags, positions: [start] }: Game): ReadonlyMap<string, string>
     add("FEN", start.fen);
     add("SetUp", "1");
   }
-  // Other programs know only a few names of Chess960.
+  // Other programs know only these names of Chess960.
   if (start?.chess960 && !/^(?:chess ?960|fischerr?andom|fischer random)$/i.test(all.get("Variant") ?? "")) {
     all.set("Variant", "Chess960");
   }

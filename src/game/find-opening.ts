@@ -10,12 +10,7 @@ export interface Opening {
 }
 
 export interface Openings {
-  /**
-   * Finds the last position of the game that has a name in the table of openings. Only the position matters, not the order of
-   * the moves. Returns undefined for a game of Chess960.
-   *
-   * @param positions the start position, then the position after each move
-   */
+  /** Finds the last position with an opening name, whatever the order of the moves. Returns undefined for Chess960. */
   find(positions: readonly Position[]): Opening | undefined;
 }
 

@@ -34,18 +34,14 @@ export interface Game {
 
 type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
 
-/**
- * Plays moves in UCI or SAN. The castling rights of the FEN decide whether the game is Chess960.
- *
- * @throws KibitzError for the field `fen` or `moves`
- */
+/** Plays moves in UCI or SAN. Throws a KibitzError for the field `fen` or `moves`. */
 export function* playMoves(
   { fen, moves }: MovesOfGame,
   onPosition?: OnPosition,
 ): Generator<void, PlayedGame> {
   const validation = yield* validateStart(fen, moves);
   if (validation.kind === "violations") {
-    // Validate again with the moves, because the suggestion must contain them.
+    // Validate again with the moves, so that the suggestion contains the moves.
     const whole = yield* validatePositionInSlices({ fen, moves, chess960: false });
     throw errorFromPositionViolations(whole.kind === "violations" ? whole : validation);
   }
@@ -67,14 +63,7 @@ export function* playMoves(
   return played;
 }
 
-/**
- * Plays the moves of a PGN.
- *
- * @throws KibitzError for the field `pgn`, with one of these codes:
- * - `illegal_move`; the error suggests the game up to the illegal move
- * - `invalid_fen` or `illegal_position` for the tag FEN
- * - `invalid_pgn` for wrong move numbers
- */
+/** Plays the moves of a PGN. Throws a KibitzError for an invalid start position, a wrong move number or an illegal move. */
 export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void, PlayedPgn> {
   const { start, warnings } = yield* startOf(pgn);
   const wrong = wrongNumberIn(pgn, start);
@@ -107,14 +96,14 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
 }
 
 interface PlayedPgn extends PlayedGame {
-  /** The PGN. If its last move `0-0` means a double forfeit, this move is removed. */
+  /** The sent PGN. The last move `0-0` is removed if it means a double forfeit. */
   readonly pgn: PgnGame;
   readonly warnings: readonly Warning[];
 }
 
 /**
- * Reads `bc4` as a move of a bishop if no pawn can make this move. Returns undefined for `N f6` if a knight can move to f6,
- * because this `N` may also be the sign of a novelty.
+ * Reads `bc4` as a move of a bishop if no pawn can make this move.
+ * Returns undefined for `N f6` if a knight can move to f6, because this `N` can also be the sign of a novelty.
  */
 export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined {
   const text = written.replace("N ", "");
@@ -161,10 +150,7 @@ function resultOfTag(value: string | undefined): Result | undefined {
   return value === "1-0" || value === "0-1" || value === "1/2-1/2" ? value : undefined;
 }
 
-/**
- * Returns the error for an illegal move in the position `fen`. If `fen` is undefined, the error is about the number of the
- * move.
- */
+/** Returns the error for an illegal move in the position `fen`, or for a wrong move number if `fen` is undefined. */
 function refusedMove(pgn: PgnGame, index: number, why: string, fen: string | undefined): KibitzError {
   const move = pgn.moves[index];
   if (move === undefined) {
@@ -211,10 +197,8 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
 }
 
 /**
- * Returns the start position, in standard chess or Chess960. Many programs do not write the variant into the PGN. If the
- * castling rights of the FEN are impossible in standard chess, the game is Chess960 in these cases:
- * - a back rank is a start position of Chess960
- * - a castling move of the game needs these rights
+ * Many PGNs of Chess960 do not name the variant. If a castling right of the FEN is impossible in standard chess, the game is
+ * Chess960 if a back rank is shuffled, or if a castling move of the game needs the right.
  */
 function* validateStart(
   fen: string,
@@ -256,20 +240,14 @@ function lostRights({ warnings }: Position): Warning | undefined {
   return warnings.find(({ code }) => code === "castling_rights_removed");
 }
 
-/**
- * If a castling move is illegal because the start position has lost the castling right, returns this reason for the error
- * message. Returns an empty text for other moves.
- */
+/** Returns the reason why a castling move is illegal if the FEN had an impossible castling right, or an empty text. */
 function removedRights(start: Position, text: string): string {
   const lost = lostRights(start);
   const isCastling = /^[O0o]-[O0o]|^e[18][acgh][18]$/.test(text);
   return lost && isCastling ? ` (${lost.message.replace(/\.$/, "")})` : "";
 }
 
-/**
- * False for warnings about the move counters and the missing history of a FEN. These warnings are of no use for a game whose
- * moves are known.
- */
+/** False for warnings about the move counters and the missing history of a FEN. For a game, these warnings are useless. */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";
 }
@@ -282,10 +260,7 @@ interface WrongNumber {
   readonly isTurn: boolean;
 }
 
-/**
- * Finds the first wrong move number. A wrong number means that moves are missing, or that a second game has begun. If the game
- * begins with a FEN, its first move may have any number, because many programs begin with 1.
- */
+/** Finds the first wrong move number. After a FEN, the first number can be any number, because many programs write 1. */
 function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
   const blackFirst = turn === "black" ? 1 : 0;
   let first = tags.has("FEN") ? undefined : 1;

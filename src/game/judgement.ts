@@ -16,10 +16,7 @@ const names: Readonly<Record<Judgement, string>> = {
   blunder: "Blunder",
 };
 
-/**
- * Judges a move by the scores before and after it, from White's point of view. Returns undefined if the move is not bad. Do not
- * call this function for a move that gives checkmate.
- */
+/** Judges a move by White's scores before and after the move. Do not call this function for a move that gives checkmate. */
 export function adviseOn(before: ScoreValue, after: ScoreValue, mover: Color): Advice | undefined {
   const previous = viewOf(before, mover);
   const next = viewOf(after, mover);
@@ -42,11 +39,7 @@ function judgementOfLoss(loss: number): Judgement | undefined {
   return loss >= 0.3 ? "blunder" : loss >= 0.2 ? "mistake" : loss >= 0.1 ? "inaccuracy" : undefined;
 }
 
-/**
- * Judges a move that allows or misses a forced mate.
- *
- * @param cp the score before a mate was allowed, or after a mate was missed; in centipawns for the side with the mate
- */
+/** `cp` is the score before an allowed mate or after a missed mate, in centipawns for the side with the mate. */
 function judgementOfMate(cp: number): Judgement {
   return cp > 999 ? "inaccuracy" : cp > 700 ? "mistake" : "blunder";
 }

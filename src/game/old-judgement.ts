@@ -17,25 +17,16 @@ const verdict =
 const san = String.raw`([a-hKQRBNO][\w=+#-]{1,9})`;
 const best = ` (?:${san} was best|(?:The best|Best) move was ${san})\\.`;
 
-/**
- * Matches a judgement with scores anywhere in a comment, such as `(0.36 → -0.36) Inaccuracy.` People do not write judgements in
- * this form.
- */
+/** Matches a judgement with scores anywhere in a comment, such as `(0.36 → -0.36) Inaccuracy.` */
 const scored = new RegExp(`\\((?:${score} → )?${score}\\) ${verdict}(?:${best})?`);
 
-/**
- * Matches a judgement without scores if it names the best move and is the complete comment. People also write `Mistake.`, which
- * must stay.
- */
+/** Matches a comment such as `Mistake. Nf3 was best.` Does not match `Mistake.` alone, which people also write. */
 const alone = new RegExp(`^${verdict}${best}$`);
 
 /** Matches a command such as `[%clk]`. The length limit keeps the search time linear. */
 const commands = /\[%[^\]]{1,64}\]/g;
 
-/**
- * Removes the judgements of an earlier analysis, and their NAGs. If a judgement equals the new comment `current`, its NAG
- * stays.
- */
+/** Removes the judgements of an earlier analysis and their NAGs. The NAG of a judgement that equals `current` stays. */
 export function withoutJudgements(
   data: PgnNodeData,
   current: string | undefined,
@@ -71,10 +62,7 @@ function judgementIn(comment: string): OldJudgement | undefined {
   return { text, nags: nagsOf[name] ?? anyNag, best: is ?? was };
 }
 
-/**
- * Removes the variation that an earlier analysis wrote for each judgement. This is the last variation that begins with the best
- * move and contains only moves.
- */
+/** Removes the best line of each judgement: the last variation that begins with the best move and contains only moves. */
 export function withoutLines(
   variations: readonly ChildNode<PgnNodeData>[],
   judgements: readonly OldJudgement[],

@@ -6,10 +6,7 @@ import { createScanner } from "./pgn-scanner.ts";
 import { movesMax, readPgn, suggestionMaxCharacters } from "./read-pgn.ts";
 import { otherLetterIn, readWord } from "./read-word.ts";
 
-/**
- * The letters for king, queen, rook, bishop and knight. A letter can have several meanings: S is a knight in German and a
- * bishop in Czech.
- */
+/** The letters for king, queen, rook, bishop and knight. S is a knight in German, but a bishop in Czech. */
 const languages: readonly (readonly [name: string, letters: readonly string[]])[] = [
   ["German", [..."KDTLS"]],
   ["French", [..."RDTFC"]],
@@ -42,13 +39,7 @@ interface InEnglish {
   readonly warning: Warning;
 }
 
-/**
- * Translates the piece letters of a rejected game into English. Returns undefined if the reason for the rejection is not a
- * piece letter, if no translation gives a legal game, or if two translations give different legal games.
- *
- * @param thrown the error of the game
- * @param end the offset of the end of the game, if the text continues with another game
- */
+/** Translates the piece letters of a rejected game into English, if exactly one translation is a legal game. */
 export function* inEnglish(
   thrown: unknown,
   source: PgnSource,
@@ -77,7 +68,7 @@ export function* inEnglish(
   return { source: { ...source, text }, warning: pgnCorrected(source, { message, ...place }) };
 }
 
-/** Adds the game with English piece letters to an error as a suggestion, if {@link inEnglish} can translate the game. */
+/** Adds the translation of {@link inEnglish} to an error as a suggestion. */
 export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number): Generator<void, unknown> {
   if (source.text.length > suggestionMaxCharacters) {
     return thrown;
@@ -90,7 +81,7 @@ export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number
     : thrown;
 }
 
-/** Returns undefined if a word has no meaning in the language, or if the text has too many moves for one game. */
+/** Returns undefined if a translated word is not valid PGN, or if the text has too many moves for one game. */
 function* translated(text: string, letters: readonly string[]): Generator<void, string | undefined> {
   const scanner = createScanner(text);
   const parts: string[] = [];

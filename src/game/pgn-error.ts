@@ -6,11 +6,10 @@ import { echo } from "../text/plain-text.ts";
 export interface PgnSource {
   readonly text: string;
   readonly file?: {
-    /** The number of the game in the file. The first game is number 1. */
+    /** The first game is number 1. */
     readonly game: number;
-    /** The offset of the game in the file, in UTF-16 code units. */
     readonly offset: number;
-    /** The number of the line on which the game begins. The first line of the file is number 1. */
+    /** The first line of the file is number 1. */
     readonly line: number;
   };
 }
@@ -20,7 +19,7 @@ export interface PgnViolation {
   /** A sentence without a full stop, because line and column are appended. */
   readonly message: string;
   readonly token: string;
-  /** The offset of the error in `PgnSource.text`, in UTF-16 code units. */
+  /** The offset in `PgnSource.text`, in UTF-16 code units. */
   readonly offset: number;
   /** The number of the wrong move in the main line, in plies. The first move is number 1. */
   readonly ply: number;

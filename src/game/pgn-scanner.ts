@@ -4,14 +4,14 @@ import { readWord, resultOf, type WordToken, whyNoWord } from "./read-word.ts";
 export type Token = { readonly offset: number } & (
   | (WordToken & { readonly text: string })
   | { readonly kind: "tag"; readonly name: string; readonly value: string }
-  /** The text between the braces, without one space at each end. */
+  /** The text between the braces. One space at each end is removed. */
   | { readonly kind: "comment"; readonly comment: string }
   | { readonly kind: "open" | "close" }
-  /** Text that is not a token. `why` is the reason, written as the end of a sentence that begins with the text. */
+  /** Text that is not a token. `why` is the end of a sentence that begins with the text. */
   | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 
-/** DOS ended text files with this character. Before a space, a tag or the end of the text, the character is read as a space. */
+/** The end-of-file character of DOS. The scanner skips this character before white space, a tag or the end of the text. */
 const endOfFile = "\u001a";
 const blank = new RegExp(`(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))+`, "y");
 const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+`, "y");
@@ -33,10 +33,7 @@ const lineBreak = /[\n\r]/g;
 
 const tagMaxCharacters = 4096;
 
-/**
- * Creates a scanner for PGN. The scanner skips white space. The scanner also skips lines that begin with `%`, because PGN
- * reserves these lines for other programs.
- */
+/** Creates a scanner for PGN. Skips white space, and lines that begin with `%`, which are reserved for other programs. */
 export function createScanner(text: string): { read(): readonly Token[] | undefined } {
   let at = 0;
   /** True if the text before `at` on this line has only white space or tags. */
@@ -132,9 +129,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     );
   }
 
-  /**
-   * Returns one token, or all tokens of a word. Returns an empty list for a skipped line, and undefined at the end of the text.
-   */
+  /** Returns the next tokens. Returns an empty list for a skipped line, and undefined at the end of the text. */
   function read(): readonly Token[] | undefined {
     skipBlanks();
     if (text[at] === "%" && /[\n\r\ufeff]/.test(text[at - 1] ?? "\n")) {

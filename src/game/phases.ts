@@ -1,15 +1,8 @@
 export type Phase = "opening" | "middlegame" | "endgame";
 
 /**
- * Finds the phases of a game by the rules in `Divider.scala` of Lichess's repository scalachess. The middlegame begins in these
- * cases:
- * - at most ten pieces other than kings and pawns are left
- * - fewer than four pieces of a side are on its back rank
- * - the pieces of the two sides are mixed
- *
- * The endgame begins when at most six pieces other than kings and pawns are left.
- *
- * @returns a function that must be called with the FEN of each position, in the order of the game
+ * Finds the phases of a game by the rules in `Divider.scala` of Lichess's repository scalachess.
+ * Call the returned function with the FEN of each position, in the order of the game.
  */
 export function createDivider(): (fen: string) => Phase {
   let phase: Phase = "opening";
@@ -53,10 +46,7 @@ function count(squares: string | undefined, side: RegExp): number {
   return squares?.match(side)?.length ?? 0;
 }
 
-/**
- * Returns the sum of the points of all blocks of two by two squares. The points measure how close the two sides are to each
- * other.
- */
+/** Measures how close the pieces of the two sides are to each other. */
 function mixedness(ranks: readonly string[]): number {
   let sum = 0;
   for (let y = 0; y < 7; y++) {
@@ -68,11 +58,7 @@ function mixedness(ranks: readonly string[]): number {
   return sum;
 }
 
-/**
- * Returns the points of a block of two by two squares.
- *
- * @param y the number of the lower rank of the block, from 1 to 7
- */
+/** Returns the points of a block of two by two squares. `y` is the number of the lower rank, from 1 to 7. */
 function pointsOf(whites: number, blacks: number, y: number): number {
   switch (`${whites}${blacks}`) {
     case "01":

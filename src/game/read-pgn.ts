@@ -17,7 +17,7 @@ export interface PgnGame {
   readonly tree: Game<PgnNodeData>;
   /** The result that is written after the moves. */
   readonly result: Result | undefined;
-  /** True if the last move is `0-0`. If this move is illegal, it is the result of a double forfeit and not castling. */
+  /** True if the last move is `0-0`. If castling is illegal, this text means a double forfeit. */
   readonly mayForfeit: boolean;
   readonly warnings: readonly Warning[];
 }
@@ -50,7 +50,7 @@ const tagsMax = 200;
 /** The maximum nesting depth of variations. People cannot follow deeper nesting. */
 const nestingMax = 100;
 
-/** The tags that decide how a game is read. People also write `[fen "…"]`, `[FEN: "…"]` and `[Set-Up "1"]`. */
+/** The tags that decide how a game is read. Spellings such as `[fen "…"]` and `[Set-Up "1"]` are also accepted. */
 const decisiveTags = new Map(["FEN", "SetUp", "Variant", "Result"].map((name) => [name.toLowerCase(), name]));
 
 const doubleForfeit = /^\s*[0-]\s*[-:/]\s*[0-]\s*$/;
@@ -72,12 +72,7 @@ interface Line {
 
 export const noMoves = "There are no moves";
 
-/**
- * Returns the text of the game before a move, as a suggestion for the client. Returns undefined if this text is too long or has
- * no move.
- *
- * @param ply the number of the move in plies; the first move is number 1
- */
+/** Returns the text before a move as a suggestion. Returns undefined if this text is too long or contains no move. */
 export function textBefore(
   { source }: Pick<PgnGame, "source">,
   { begins }: WrittenMove,
@@ -86,12 +81,7 @@ export function textBefore(
   return ply > 1 && begins <= suggestionMaxCharacters ? source.text.slice(0, begins).trimEnd() : undefined;
 }
 
-/**
- * Reads one game. A word that is not a token of PGN is an error.
- *
- * @param end the offset of the end of the game, if the text continues with another game
- * @throws KibitzError `invalid_pgn` for the first error in the text, or `out_of_range` for more than {@link pliesMax} plies
- */
+/** Reads one game, which ends at the offset `end`. Throws a KibitzError for the first error in the text. */
 export function* readPgn(source: PgnSource, end = source.text.length): Generator<void, PgnGame> {
   const scanner = createScanner(source.text.slice(0, end));
   const tags = new Map<string, PgnTag>();
@@ -132,7 +122,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     const spelled = name === "Result" ? resultOf(text) : undefined;
     // Moves after the FEN are not moves of this game, so `readPastedFen` rejects them.
     const pasted = name === "FEN" ? readPastedFen(text, ["behind"])?.fen : undefined;
-    // Other texts for `*` may mean a double forfeit, for which PGN has no result.
+    // Do not replace other texts for `*`, because some of these texts mean a double forfeit.
     const value = pasted ?? (spelled === undefined || spelled === "*" ? text : spelled);
     if (decisive !== undefined && name !== "Result" && /^[\s?-]*$/.test(value)) {
       // Some programs write an empty value if the game begins at the standard start position.
@@ -352,7 +342,6 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     throw refuse(message, "[SetUp", setUp.offset, { ply: 1 });
   }
   if (moves.length === 0) {
-    // The error points to the result, or to the end of the game.
     throw refuse(noMoves, "", resultAt ?? source.text.trimEnd().length);
   }
   const tree = {
@@ -366,7 +355,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     : pgn;
 }
 
-/** Removes the last move `0-0`, because its text is the result of a double forfeit. */
+/** Removes the last move `0-0`, which means a double forfeit. */
 export function withForfeit(pgn: PgnGame): PgnGame {
   const { source, tree, moves, warnings } = pgn;
   const written = moves.at(-1);
@@ -404,9 +393,7 @@ const standardNames = new Set([
   ..."fromposition fromfen setup setupposition customposition".split(" "),
 ]);
 
-/**
- * Returns undefined for an unsupported variant. Ignores spaces, punctuation and the difference between upper and lower case.
- */
+/** Returns undefined for an unsupported variant. Ignores case, spaces and punctuation. */
 export function variantOf(name = ""): "standard" | "chess960" | undefined {
   const letters = name
     .toLowerCase()

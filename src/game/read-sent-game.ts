@@ -7,11 +7,7 @@ const pieces = /[^\n\r]{1,4096}(?:\r\n|\r|\n)?|\r\n|\r|\n/g;
 
 const charactersAtOnce = 4096;
 
-/**
- * Reads the game in a request. A text means the same game in a request as in a file.
- *
- * @throws KibitzError as {@link readPgn} does, and `invalid_pgn` if the text contains a second game
- */
+/** Reads the game in a request. Throws a KibitzError `invalid_pgn` if the text contains a second game. */
 export function* readSentGame(text: string): Generator<void, PgnGame> {
   const end = yield* endOfFirst(text);
   try {

@@ -22,10 +22,7 @@ export type Result = "1-0" | "0-1" | "1/2-1/2" | "*";
 /** The maximum length of a word in characters. An example of a long word is `123...Qa1xb2=Q++e.p.!?$146`. */
 const wordMaxCharacters = 40;
 
-/**
- * The glyphs of each NAG. Kibitz writes the first glyph. If White and Black have separate NAGs for a glyph, only White's NAG is
- * in this list.
- */
+/** The glyphs of each NAG. Kibitz writes the first glyph. If White and Black have separate NAGs, only White's NAG is listed. */
 const glyphsOfNag: Readonly<Record<number, string>> = {
   1: "!",
   2: "?",
@@ -80,10 +77,7 @@ export function glyphsOfNags(nags: readonly number[]): string {
   return nags.map((nag) => glyphsOfNag[nag]?.split(" ")[0] ?? "").join("");
 }
 
-/**
- * Long glyphs come first, because `!!` also begins with `!`. A glyph that is a letter must not be followed by another letter or
- * a digit.
- */
+/** Long glyphs come first, because `!!` also begins with `!`. No letter or digit can follow a glyph that is a letter. */
 const glyph = new RegExp(
   `^(?:${[...nagOfGlyph.keys()]
     .toSorted((one, other) => other.length - one.length)
@@ -99,12 +93,7 @@ const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
 const enPassant = /^e\.?p\.?$/i;
 
-/**
- * Reads the tokens of one word. A word such as `12.Nf3!?$14` has many tokens. Piece letters of other languages are not tokens,
- * because many of them are English piece letters with another meaning.
- *
- * @returns undefined if a part of the word is not a token of PGN
- */
+/** Reads the tokens of a word such as `12.Nf3!?$14`. Returns undefined if a part of the word is not a token of PGN. */
 export function readWord(word: string): readonly WordToken[] | undefined {
   if (word.length > wordMaxCharacters) {
     return undefined;
@@ -171,9 +160,7 @@ const results: readonly (readonly [RegExp, Result])[] = [
   [/^(?:\*|0:0|-:-|0[-:](?:½|1\/2)|(?:½|1\/2)[-:]0)$/, "*"],
 ];
 
-/**
- * Returns the result that a word means, such as `0,5:0,5`. Returns undefined for `0-0`, because this word may mean castling.
- */
+/** Reads a result such as `0,5:0,5`. Returns undefined for `0-0`, because this word can mean castling. */
 export function resultOf(word: string): Result | undefined {
   const plain = plainForm(word.replaceAll(/\s/g, "")).replace(/(?<=.)[.,]$/, "");
   return results.find(([spelling]) => spelling.test(plain))?.[1];

@@ -24,23 +24,17 @@ interface EvaluatedLine {
   readonly san: readonly string[];
 }
 
-/**
- * - `book`: the position after the move, or a later position, has an opening name
- * - `only_move`: the move is the best move, and the second line is at least 10 points of `winPercent` worse
- */
+/** `book`: this move or a later move reaches an opening with a name. `only_move`: the second line is much worse. */
 type Label = "book" | "forced" | "best" | "only_move";
 
 /** The review of a move. Percentages are rounded to four decimals. */
 export interface MoveReview {
-  /** The number of the move in plies. The first move is number 1. */
+  /** The first move is number 1. */
   readonly ply: number;
   readonly move: MoveDescription;
   /** The evaluation of the position after the move, from White's point of view. */
   readonly evaluation: Score;
-  /**
-   * White's winning chances after the move, in percent. The value is 97.54 if White has a forced mate, and 2.46 if Black has
-   * one.
-   */
+  /** White's winning chances after the move, in percent. The value is from 2.46 to 97.54, also for a forced mate. */
   readonly winPercent: number;
   /** The number of centipawns that the mover lost. Never negative. */
   readonly centipawnLoss: number;
@@ -104,10 +98,7 @@ const linePliesMax = 12;
 /** The best move is the only good move if the second line is at least this much worse, in points of `winPercent`. */
 const onlyMovePoints = 10;
 
-/**
- * Creates a reviewer for one game. `move` needs the evaluations before and after the move. `game` needs the evaluations of all
- * positions.
- */
+/** The method `move` needs the evaluations before and after a move. The method `game` needs all evaluations. */
 export function createReviewer(game: Game, opening: Opening | undefined) {
   const divide = createDivider();
   const phases: Phase[] = [];
@@ -242,7 +233,7 @@ function bestMoveOf({ score, best, lines }: EvaluatedPosition, position: Positio
   if (best === undefined) {
     return undefined;
   }
-  // If the time limit ends a search, no line may begin with the best move.
+  // After a search that was ended by the time limit, it is possible that no line begins with the best move.
   const line = lines.find(({ moves: [first] }) => first === best.uci);
   return {
     move: best,

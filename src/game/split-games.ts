@@ -8,23 +8,15 @@ const commentMarks = /[{};]/g;
 
 const lineEnds = /(?<=\n|\r(?!\n))/;
 
-/**
- * The maximum length in characters of an incomplete line that waits for the next chunk. It waits because the beginning of a
- * line decides its meaning.
- */
+/** The maximum length of an incomplete line that waits for the next chunk, in characters. */
 const lineMaxCharacters = 64 * 1024;
 
-/** After a tag in a comment, the end of the comment is searched within this many characters. */
+/** A comment that contains a tag must end within this many characters after the tag. */
 const commentMaxCharacters = 64 * 1024;
 
 /**
- * Splits a text into games, line by line. A line that begins with a tag pair begins a new game in these cases:
- * - the current game has moves
- * - the current game already has the same tag, and a blank line or a comment precedes the line
- *
- * A tag pair in a comment begins a new game only if the comment is probably not closed:
- * - no brace follows the tag pair
- * - the next brace is `{`, and a blank line precedes the tag pair
+ * Splits a text into games, line by line. A tag begins a new game if the current game has moves, or if the tag is repeated
+ * after a blank line or a comment. A tag in a comment begins a new game only if the comment seems to have no end.
  */
 export function createSplitter() {
   let game = 1;
@@ -41,7 +33,7 @@ export function createSplitter() {
   let nextOffset = 0;
   let nextLine = 1;
   let isLineStart = true;
-  /** The parts of the text since the first tag in a comment. They are read again when it is known whether the comment ends. */
+  /** The text since the first tag in a comment, which is read when the splitter knows whether the comment has an end. */
   let undecided: string[] | undefined;
   let undecidedCharacters = 0;
   let hasTagAfterBlank = false;

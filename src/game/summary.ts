@@ -2,10 +2,7 @@ import type { Position } from "../chess/position.ts";
 import type { Game } from "./game.ts";
 import type { GameReview, MoveReview } from "./review.ts";
 
-/**
- * Returns a sentence with the accuracies and the worst mistake or blunder. If two moves are equally bad, the first one is
- * named.
- */
+/** Returns a sentence with the accuracies and the worst mistake or blunder. */
 export function summarizeReview({ positions }: Pick<Game, "positions">, review: GameReview): string {
   return `${playedOf(review)}; ${turnedOf(positions, review)}.`;
 }

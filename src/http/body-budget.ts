@@ -8,10 +8,7 @@ import {
 } from "../request/context.ts";
 import { hasArrived, type NodeRequest } from "./message.ts";
 
-/**
- * Reserves bytes of the budget for a body until the call ends. Throws a KibitzError `overloaded` if the budget has too few
- * bytes left.
- */
+/** Reserves bytes of the budget until the call ends. Throws a KibitzError `overloaded` if too few bytes are left. */
 export type CountBytes = (bytes: number) => void;
 
 export type BodyBudget = ReturnType<typeof createBodyBudget>;
@@ -19,10 +16,7 @@ export type BodyBudget = ReturnType<typeof createBodyBudget>;
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
   readonly maxBytesPerAddress?: number;
-  /**
-   * The budget ignores this many bytes of each body, so that large bodies cannot crowd out small ones. All calls together can
-   * have 313 MiB of ignored bytes.
-   */
+  /** This many bytes of each body are not counted, so that large bodies cannot crowd out small bodies. */
   readonly freeBytes?: number;
   readonly addressOf?: (request: RequestContext) => string;
 }
@@ -32,10 +26,7 @@ const mib = 1024 * 1024;
 /** The maximum number of bodies that are decompressed at the same time. Node has four threads for this task. */
 const inflationsMax = 4;
 
-/**
- * Creates a memory budget for request bodies. The budget reserves the bytes of a body until the call ends, even if the body
- * never arrives completely.
- */
+/** Limits the memory for request bodies. The bytes of a body are reserved until the call ends. */
 export function createBodyBudget({
   maxBytes = 64 * mib,
   maxBytesPerAddress = 16 * mib,
@@ -72,9 +63,7 @@ export function createBodyBudget({
   }
 
   return {
-    /**
-     * Returns a function that counts the bytes of one body: first the bytes received, then the bytes added by decompression.
-     */
+    /** The returned function counts the received bytes of a body, and then the bytes that decompression adds. */
     countOf(request: RequestContext, outcome: RequestOutcome): CountBytes {
       const address = addressOf(request);
       let read = 0;
@@ -89,12 +78,7 @@ export function createBodyBudget({
         }
       };
     },
-    /**
-     * Decompresses a body. If too many bodies are being decompressed, waits until one of them is finished.
-     * @throws CallerLeft if the call has already ended
-     * @throws KibitzError `overloaded` if the budget has too few bytes left
-     * @throws the error of `inflate`
-     */
+    /** Decompresses a body. Waits if too many bodies are being decompressed. Throws CallerLeft if the call has ended. */
     async inflate<T extends Uint8Array>(
       packed: Uint8Array,
       inflate: () => Promise<T>,
@@ -125,10 +109,9 @@ export function createBodyBudget({
 }
 
 /**
- * Reads a body. Resolves with undefined if the body has more than `maxBytes`: the caller must then discard the rest. Uses
- * events, because an iterator would add 12 µs to a request of 85 µs.
- * @throws CallerLeft if the client disconnects or is too slow
- * @throws the error of `count`
+ * Resolves with undefined if the body has more than `maxBytes`: the caller must then discard the rest.
+ * Throws CallerLeft if the client disconnects or is too slow.
+ * Uses events, because an iterator would add 12 µs to a request of 85 µs.
  */
 export function readBytes(
   req: NodeRequest,

@@ -5,10 +5,7 @@ import type { NodeRequest, NodeResponse } from "./message.ts";
 /** The maximum number of unread bytes that are discarded so that an HTTP/1.1 connection can be used again. */
 const worthReadingBytes = 64 * 1024;
 
-/**
- * Milliseconds in which a client can read the answer before its connection is destroyed. Destroying a connection with unread
- * bytes sends a reset, which could arrive before the answer.
- */
+/** Milliseconds in which a client can read the answer before its connection is destroyed. */
 const lingerMs = 1000;
 
 export function endSoon(socket: Duplex, lastWords = ""): void {
@@ -17,18 +14,13 @@ export function endSoon(socket: Duplex, lastWords = ""): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
-/**
- * The number of bytes that are discarded before each pause. The rate is 4 MB per second, so that a large body does not block
- * other requests.
- */
+/** The number of bytes that are discarded before each pause. The rate is 4 MB per second. */
 const discardedAtOnceBytes = 64 * 1024;
 const discardPauseMs = 16;
 
 /**
- * Sends an answer although the request has not been read completely. Do not read the request after this call.
- *
- * An HTTP/1.1 connection that is closed with unread bytes is reset, and the client may lose the answer (RFC 9112 section 9.6).
- * So bytes of the request are read and discarded for at most a second.
+ * Sends an answer before the request has been read completely. Do not read the request after this call.
+ * Unread bytes are discarded for a second: if they are left when the connection closes, the client may lose the answer.
  */
 export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer | undefined): void {
   if (!("stream" in res) && hasLongRest(req)) {

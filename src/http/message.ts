@@ -43,9 +43,7 @@ export function abortResponse(res: NodeResponse): void {
   }
 }
 
-/**
- * Calls `report` when the client disconnects before the end of the response, or at once if the client has already disconnected.
- */
+/** Calls `report` when the client disconnects before the end of the response. After a disconnect, calls `report` at once. */
 export function onLeave(res: NodeResponse, report: () => void): void {
   const leave = () => {
     // Node also emits `close` after a complete response.
@@ -60,7 +58,7 @@ export function onLeave(res: NodeResponse, report: () => void): void {
   }
 }
 
-/** Sets `outcome.code` to `canceled` if the client disconnects before its request becomes a call. Calls log their own end. */
+/** Sets `outcome.code` to `canceled` if the client disconnects before its request becomes a call. */
 export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void {
   res.prependOnceListener("close", () => {
     if (!res.writableEnded && !outcome.hasLine) {
@@ -109,10 +107,7 @@ export function addVary(res: NodeResponse, headers: string): void {
   res.setHeader("Vary", known === undefined ? headers : `${known}, ${headers}`);
 }
 
-/**
- * True if the client already has the answer with this ETag. Weak and strong ETags are compared as equal (RFC 9110 section
- * 13.1.2).
- */
+/** True if the client already has the answer with this ETag. A weak ETag equals a strong ETag (RFC 9110 section 13.1.2). */
 export function isNotModified({ headers }: NodeRequest, etag: string | null | undefined): boolean {
   const known = headers["if-none-match"];
   if (!known || !etag) {
@@ -122,15 +117,10 @@ export function isNotModified({ headers }: NodeRequest, etag: string | null | un
   return known.trim() === "*" || tags.includes(etag.replace(/^W\//, ""));
 }
 
-/**
- * The maximum length of an Accept header that is parsed. Browsers send shorter headers, and parsing 16 KiB takes milliseconds.
- */
+/** A longer Accept header is not parsed, because parsing 16 KiB takes milliseconds. */
 const acceptMaxLength = 1000;
 
-/**
- * Returns the offered media type that the Accept header prefers: first by quality, then by precision, then by order (RFC 9110
- * section 12.5.1). Returns the first offer if the header has no preference. Returns undefined if the header accepts no offer.
- */
+/** Returns the offer that the Accept header prefers (RFC 9110 section 12.5.1). Returns undefined if no offer is accepted. */
 export function preferredType(accept: string | undefined, offers: readonly string[]): string | undefined {
   const [first] = offers;
   if (accept === undefined || accept === "*/*" || accept === first) {

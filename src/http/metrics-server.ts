@@ -34,10 +34,7 @@ function formatFor(accept: string | undefined): keyof typeof contentTypes {
 const connectionsMax = 16;
 const requestMaxMs = 10_000;
 
-/**
- * Serves metrics and probes on a separate port for operators. This port works even if clients use all connections of the main
- * port.
- */
+/** Serves metrics and probes on a separate port, which works even if clients use all connections of the main port. */
 export async function openMetricsServer(
   metrics: PrintedMetrics,
   { host, port }: { readonly host: string; readonly port: number },

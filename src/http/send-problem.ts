@@ -5,10 +5,7 @@ import { contextOf, outcomeOf } from "../request/context.ts";
 import { endBeforeBody } from "./lingering-close.ts";
 import { isGone, type NodeRequest, type NodeResponse } from "./message.ts";
 
-/**
- * Sends an error as a problem document. Do not read the request after this call. Does nothing if a response has begun or the
- * client has disconnected, so error handlers may always call this function.
- */
+/** Sends an error as a problem document, if no response has begun. Do not read the request after this call. */
 export function sendProblem(
   req: NodeRequest,
   res: NodeResponse,

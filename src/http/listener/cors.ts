@@ -3,16 +3,10 @@ import { contextOf } from "../../request/context.ts";
 import { endBeforeBody } from "../lingering-close.ts";
 import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../message.ts";
 
-/**
- * Sets the CORS headers of the Fetch standard before the request is answered, so that scripts can also read errors. Never
- * allows credentials.
- */
+/** Sets the CORS headers before the request is answered, so that scripts can also read errors. Never allows credentials. */
 export type Cors = (req: NodeRequest, res: NodeResponse) => void;
 
-/**
- * Returns the CORS headers for the answer to bytes that Node cannot parse. The origin of these bytes is unknown, so scripts can
- * read the answer only if `origins` contains `*`.
- */
+/** The origin of bytes that Node cannot parse is unknown, so scripts can read the answer only if `origins` contains `*`. */
 export const corsOfUnparsed = (origins: readonly string[]): readonly (readonly [string, string])[] =>
   origins.includes("*") ? [["Access-Control-Allow-Origin", "*"]] : [];
 

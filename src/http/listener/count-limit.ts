@@ -19,13 +19,8 @@ const warnings = {
 const warnEveryMs = 60_000;
 
 /**
- * Creates a function that counts the connections or calls of each holder, such as an IP address. The function returns one of
- * these values:
- * - the name of a limit that is reached
- * - a function to call when the connection or call ends
- *
- * If the holder is undefined, only the limit `all` applies.
- * @param maxPerHolder is called for each connection or call, because a plan can change the limit
+ * Counts the connections or calls of each holder, such as an IP address. Returns the limit that is reached, or a function to
+ * call at the end. If the holder is undefined, only the limit `all` applies.
  */
 export function createCountLimit(
   what: keyof typeof warnings,

@@ -22,7 +22,7 @@ export interface DispatchOptions {
   readonly log: Pick<Log, "error">;
   readonly headersMaxBytes: number;
   readonly isRpcPath: (path: string) => boolean;
-  /** Called after each response. Logs the request if it did not become a call. */
+  /** Called after each response, to log requests that did not become a call. */
   readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
   readonly refuse: Refuse;
   /** Begins the trace span of a request. Not called for a preflight. */
@@ -31,10 +31,7 @@ export interface DispatchOptions {
 
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
-/**
- * Creates a function that answers each request with the first handler that accepts it. An invalid request, or an error of a
- * handler, never ends the process.
- */
+/** Passes each request to the first handler that accepts the request. An error of a handler never ends the process. */
 export function createDispatch({
   handlers,
   cors,
@@ -89,9 +86,8 @@ export function createDispatch({
   }
 
   return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
-    // A disconnect may emit an error. Without a listener for errors, the process would end.
+    // Without listeners for errors, a disconnect or a late write would end the process.
     req.on("error", () => {});
-    // Without a listener for errors, a handler that writes after the end of the response would end the process.
     res.on("error", (err) => log.error({ err }, "writing an answer failed"));
     takeAbsoluteTarget(req);
     const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
@@ -105,14 +101,13 @@ export function createDispatch({
       span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine);
       endCall(outcome);
     });
-    // `withSpan` is necessary even without a span: otherwise the request could run in the span of another request on the same
-    // connection.
+    // Without `withSpan`, the request could run in the span of another request on the same connection.
     const answered = withSpan(span?.span, () => answer(req, res, refusal));
     answered.catch((thrown: unknown) => fail(req, res, thrown));
   };
 }
 
-/** Checks a request. After an invalid request, closes the connection, because nobody can know where the next request begins. */
+/** Closes the connection after an invalid request, because nobody can know where the next request begins. */
 function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
   try {
     checkRequest(req, headersMaxBytes);
@@ -125,10 +120,8 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
 }
 
 /**
- * Rejects invalid requests that Node accepts. Call {@link takeAbsoluteTarget} before this function. After a successful check:
- * - `req.headers.host` is set
- * - `new URL(req.url, "http://" + host)` cannot throw
- * - the request target is `*`, or a path with its query
+ * Rejects invalid requests that Node accepts. Call {@link takeAbsoluteTarget} before this function.
+ * After this check, `req.headers.host` is set, and `new URL(req.url, "http://" + host)` cannot throw.
  */
 function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (req.method === "CONNECT") {
@@ -158,10 +151,7 @@ function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   }
 }
 
-/**
- * The maximum length of the headers Host and Origin. A host name has at most 253 characters (RFC 1035), and parsing 15 kB takes
- * 7 ms.
- */
+/** The maximum length of the headers Host and Origin. Parsing 15 kB would take 7 ms. */
 const hostMaxBytes = 300;
 
 function checkLength(name: "Host" | "Origin", value: string | undefined): void {
@@ -172,9 +162,7 @@ function checkLength(name: "Host" | "Origin", value: string | undefined): void {
   }
 }
 
-/**
- * The maximum number of query parameters. No call has so many fields, and reading thousands of parameters takes milliseconds.
- */
+/** The maximum number of query parameters. Parsing thousands of parameters would take milliseconds. */
 const parametersMax = 64;
 
 function checkQuery(target: string): void {
@@ -227,9 +215,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   }
 }
 
-/**
- * Replaces an absolute request target with its path, and the Host header with the host of the target (RFC 9112 section 3.2.2).
- */
+/** Replaces an absolute request target with its path, and the Host header with the target's host (RFC 9112 section 3.2.2). */
 function takeAbsoluteTarget(req: NodeRequest): void {
   if (req.url?.startsWith("/")) {
     return;
@@ -247,10 +233,7 @@ function malformed(detail: string): KibitzError {
   return new KibitzError("malformed_http", detail);
 }
 
-/**
- * Sends 100 Continue when a handler begins to read the body, because the request may be rejected earlier (RFC 9110 section
- * 10.1.1).
- */
+/** Sends 100 Continue when a handler begins to read the body, and not to a rejected request (RFC 9110 section 10.1.1). */
 export function continueWhenRead(req: NodeRequest, res: NodeResponse): void {
   const listen = (event: string | symbol) => {
     if (event !== "data" && event !== "readable") {

@@ -14,17 +14,10 @@ const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DE
 
 type Headers = readonly (readonly [string, string])[];
 
-/**
- * After a packet that cannot be parsed, the server does not read the connection for this many milliseconds. Only when it reads
- * again can it notice that the client has disconnected.
- */
+/** The server does not read for this many milliseconds after a packet that cannot be parsed. */
 const brokenPauseMs = 100;
 
-/**
- * Creates the part of the listener for HTTP/1.1.
- * @param logUnread logs bytes that are not a request, and returns a request id for the answer
- * @param unreadHeaders additional headers of the answer to such bytes
- */
+/** `logUnread` logs bytes that are not a request, and returns a request id. The answer gets `unreadHeaders`. */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse) => void,
   limits: ListenerLimits,
@@ -85,10 +78,10 @@ export function createHttp1Server(
     const queue = queues.get(socket as Socket);
     queue?.stop();
     const first = queue?.first;
-    // True if the client has closed or reset the connection in the middle of a request.
+    // True if the client has closed or reset the connection during a request.
     const hasLeft = error.code === "HPE_INVALID_EOF_STATE" || !socket.writable;
     if (first?.req.complete) {
-      // The first request is complete and waits for its answer. The client would mistake an error for this answer.
+      // The client would mistake an error for the answer to its first request, which is complete.
       if (hasLeft) {
         socket.destroy();
       }

@@ -15,10 +15,7 @@ import type { ListenerLimits } from "./limits.ts";
 /** Counts a call until its response closes. If a limit is reached, does not count the call and returns the limit. */
 export type Admit = (req: NodeRequest, res: NodeResponse) => FullLimit | undefined;
 
-/**
- * Creates the part of the listener for HTTP/2. The listener passes each connection to `accept`.
- * @param refuse rejects a request that does not arrive in time
- */
+/** The listener passes each connection to `accept`. The function `refuse` rejects a request that does not arrive in time. */
 export function createHttp2Server(
   answer: (req: Http2ServerRequest, res: Http2ServerResponse) => void,
   admit: Admit,
@@ -57,8 +54,7 @@ export function createHttp2Server(
         return;
       }
       if (draining) {
-        // The client sent this request before it received GOAWAY. An error answer would not help, because load balancers do
-        // not read the gRPC status in trailers.
+        // The client sent this request before GOAWAY arrived. Load balancers retry REFUSED_STREAM, but not a gRPC status.
         stream.close(constants.NGHTTP2_REFUSED_STREAM);
         return;
       }
@@ -82,10 +78,7 @@ export function createHttp2Server(
       socket.allowHalfOpen = false;
       server.emit("connection", socket);
     },
-    /**
-     * Sends GOAWAY, and closes each connection after its last answer. A request that arrives later gets REFUSED_STREAM, so the
-     * client may retry.
-     */
+    /** Sends GOAWAY, and closes each connection after its last answer. Later requests get REFUSED_STREAM. */
     drain(): void {
       draining = true;
       for (const { leave } of sessions.values()) {
@@ -95,31 +88,25 @@ export function createHttp2Server(
   };
 }
 
-/**
- * Closes a stream if its client does not read anything for `silenceTimeoutMs`. The server may notice this only after twice this
- * time. Node's own timeouts are of no use here, because every ping restarts them.
- */
+/** Closes a stream if its client reads nothing for `silenceTimeoutMs`. Every ping would restart Node's own timeouts. */
 function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void {
   let waitingBytes = 0;
   const timer = setInterval(() => {
     if (stream.bufferSize > 0 && stream.bufferSize === waitingBytes) {
-      // Without an error code, the client would mistake the incomplete answer for a complete one.
+      // Without an error code, the client would mistake the incomplete answer for a complete answer.
       stream.close(constants.NGHTTP2_CANCEL);
       stream.destroy();
     }
     waitingBytes = stream.bufferSize;
   }, silenceTimeoutMs);
-  // If all parts have the same size, an equal number of waiting bytes does not prove that the client has stopped reading.
+  // The client has read something, even if `bufferSize` is the same at the next interval.
   stream.on("drain", () => {
     waitingBytes = 0;
   });
   stream.once("close", () => clearInterval(timer));
 }
 
-/**
- * Closes a stream with REFUSED_STREAM, so the client may retry. No stack trace is captured, because this would take half of the
- * time during a flood of requests.
- */
+/** Closes a stream with REFUSED_STREAM. During a flood of requests, stack traces would take half of the time. */
 function refuseStream(stream: ServerHttp2Stream): void {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -132,18 +119,12 @@ interface Session {
   refusedStreams: number;
 }
 
-/**
- * Milliseconds between GOAWAY and the end of an idle connection. Calls that the client sent before it received GOAWAY can still
- * arrive.
- */
+/** Milliseconds between GOAWAY and the end of an idle connection. Calls that were sent before GOAWAY can still arrive. */
 const goawayGraceMs = 1000;
 
 /**
- * Closes a connection with GOAWAY when it has been idle for too long. The returned function sends GOAWAY at once, and the
- * connection closes after its last call.
- *
- * The connection is idle if no call is open. Node's own session timer cannot measure this, because every byte restarts the
- * timer.
+ * Closes a connection if no call was open for too long. Every byte would restart Node's own session timer.
+ * The returned function sends GOAWAY at once. The connection then closes after its last call.
  */
 function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
   let open = 0;
@@ -195,10 +176,7 @@ function limitArrival(
   stream.once("close", () => clearTimeout(timer));
 }
 
-/**
- * Emits `close` if the stream of a HEAD request closes early. Node (26.10) does not emit this event, so the call would never
- * release its resources.
- */
+/** Emits `close` if the stream of a HEAD request closes early, because Node (26.10) does not emit this event. */
 function closeWithStream(req: Http2ServerRequest, res: Http2ServerResponse): void {
   if (req.method === "HEAD") {
     req.stream.once("close", () => res.emit("close"));

@@ -22,19 +22,13 @@ export interface Listener {
   readonly draining: boolean;
   /** Resolves with the address. Port 0 means any free port. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
-  /**
-   * Finishes the answers in flight, and resolves when the last connection is closed. At the deadline, all connections are
-   * destroyed. A second call can set an earlier deadline.
-   */
+  /** Resolves when all answers are sent. Destroys connections at the deadline. A second call can set an earlier deadline. */
   stop(deadlineMs?: number): Promise<void>;
 }
 
 export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"> {
   readonly log: Pick<Log, "error" | "warn">;
-  /**
-   * Returns the caller for whom a connection or request is counted. Returns undefined if only the total is counted, for example
-   * for a trusted proxy.
-   */
+  /** Returns undefined for an origin that counts only in the total, for example a trusted proxy. */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
   readonly connectionsPerAddress: number;
   readonly callsPerCaller: () => number;
@@ -122,10 +116,7 @@ export function createListener(options: ListenerOptions): Listener {
     });
   });
 
-  /**
-   * Accepts the connections in the kernel's queue. Closing the port would reset these connections, and their requests would be
-   * lost.
-   */
+  /** Accepts the connections in the kernel's queue, because closing the port would reset these connections. */
   async function acceptWaiting(): Promise<void> {
     const endsAt = performance.now() + acceptMaxMs;
     let before: number;
@@ -141,8 +132,7 @@ export function createListener(options: ListenerOptions): Listener {
     http1.drain();
     http2.drain();
     await acceptWaiting();
-    // The method `close` of http.Server would stop the timer that ends slow requests, and would then wait for these requests
-    // forever.
+    // `close` of http.Server would stop the timer that ends slow requests, and would then wait for these requests forever.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(http1.server, resolve));
     const cutSilent = setTimeout(() => {
       for (const socket of unidentified) {
@@ -200,15 +190,10 @@ function tooManyCalls(full: FullLimit): KibitzError {
       );
 }
 
-/**
- * The first bytes that an HTTP/2 client sends (RFC 9113 section 3.4). A request over HTTP/1.1 never begins with these bytes.
- */
+/** An HTTP/2 client sends these bytes first (RFC 9113 section 3.4). An HTTP/1.1 request never begins with these bytes. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/**
- * Detects the protocol of a new connection from its first bytes. The next reader of the socket gets these bytes again. Destroys
- * a connection that sends nothing.
- */
+/** Detects the protocol of a new connection from its first bytes. Destroys a connection that sends nothing. */
 function sniffProtocol(
   socket: Socket,
   timeoutMs: number,
@@ -220,7 +205,7 @@ function sniffProtocol(
     if (chunk === null) {
       return;
     }
-    // The first packet can be long, and usually no other packet is needed. So it is not copied.
+    // Do not copy the first packet. This packet can be long, and usually no other packet is needed.
     seen = seen.length === 0 ? chunk : Buffer.concat([seen, chunk]);
     const length = Math.min(seen.length, preface.length);
     // Compare the complete preface: a packet can be a single byte, and the HTTP/1.1 method PROPFIND also begins with P.
@@ -230,8 +215,7 @@ function sniffProtocol(
     }
     stop();
     socket.unshift(seen);
-    // Wait until the stream has processed the bytes of `unshift`. Otherwise the stream would emit `resume` after Node's parser
-    // has paused the stream, and would read without limit.
+    // Wait for the bytes of `unshift`. Otherwise `resume` is emitted after Node's parser has paused, and reading has no limit.
     process.nextTick(report, isHttp2 ? "http2" : "http1");
   };
   const giveUp = () => socket.destroy();

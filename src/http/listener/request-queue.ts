@@ -11,10 +11,7 @@ export interface RequestQueue {
   stop(): void;
 }
 
-/**
- * @param waitingMax the maximum number of waiting requests. One more request ends the connection, because Node creates objects
- * for each request.
- */
+/** One more request than `waitingMax` ends the connection, because Node creates objects for each request. */
 export function createRequestQueue(
   socket: Socket,
   begin: (res: ServerResponse) => void,

@@ -33,10 +33,7 @@ code { font-family: ui-monospace, "SF Mono", "Cascadia Mono", "DejaVu Sans Mono"
 
 interface HtmlPage {
   readonly title: string;
-  /**
-   * The path from the page to the root of the service, with `/` at the end. The path is relative, because a proxy may remove a
-   * path prefix.
-   */
+  /** The relative path from the page to the root of the service, with `/` at the end. */
   readonly root: string;
   readonly head: string;
   readonly main: string;

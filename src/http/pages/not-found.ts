@@ -5,10 +5,7 @@ import { isGone, type NodeRequest, type NodeResponse, preferredType } from "../m
 import { escapeHtml, staticPage, staticPolicy } from "./html-page.ts";
 import { answerGet } from "./page.ts";
 
-/**
- * Answers a browser with an HTML page for a `not_found` error. Returns false for other errors, and for other clients such as
- * curl.
- */
+/** Answers a browser with an HTML page for a `not_found` error. Returns false for other errors and other clients. */
 export function answerNotFound(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {
   const { method, headers } = req;
   const isRead = method === "GET" || method === "HEAD";

@@ -9,10 +9,7 @@ import { answerGet, type Page } from "./page.ts";
 
 const indexPath = "/problems";
 
-/**
- * Serves `/problems`, which lists all error codes, and a page for each code. The `type` of a problem document is the path of
- * such a page.
- */
+/** Serves `/problems` and a page for each error code. The `type` of a problem document is the path of such a page. */
 export function createProblemPages(): RequestHandler {
   const pages = new Map([
     [indexPath, pageOf("Error codes", errorCodes, "./")],

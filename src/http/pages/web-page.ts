@@ -7,18 +7,13 @@ import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
 import { answerGet, type Page, pageWithTag } from "./page.ts";
 
-/**
- * The folder into which `npm run build:page` writes the web page. In the npm package, this module is in `dist/`, so the
- * relative path is shorter.
- */
+/** The folder into which `npm run build:page` writes the web page. In the npm package, this module is in `dist/`. */
 const builtFolder = new URL(
   import.meta.url.endsWith(".ts") ? "../../../dist/web/" : "../../../web/",
   import.meta.url,
 );
 
-/**
- * Serves the web page: `GET /` for browsers, and the files below `/assets/`. Clients other than browsers get no page at `/`.
- */
+/** Serves the web page at `/` to browsers only, and the files below `/assets/` to all clients. */
 export function createWebPage(folder = builtFolder): RequestHandler {
   const filesNow = createFileCache(folder);
 
@@ -57,10 +52,7 @@ const codingNames = Object.keys(codings) as readonly Coding[];
 
 type WebFile = Readonly<Record<Coding, Page>>;
 
-/**
- * The maximum length of an Accept-Encoding header that is parsed. Browsers send shorter headers, and parsing long headers takes
- * milliseconds.
- */
+/** A longer Accept-Encoding header is not parsed, because parsing long headers takes milliseconds. */
 const acceptMaxLength = 200;
 
 function codingFor(accept: string | readonly string[] | undefined): Coding {
@@ -72,9 +64,8 @@ function codingFor(accept: string | readonly string[] | undefined): Coding {
 }
 
 /**
- * Creates a cache that reads all built files together, at the first request and after each build. The web page names its
- * scripts by hashes, so page and scripts must be from the same build. Resolves with undefined if there is no page, or while a
- * build replaces the page.
+ * Reads all built files together, at the first request and after each build: a page needs the scripts of its own build.
+ * Resolves with undefined if there is no page, or while a build replaces the page.
  */
 function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, WebFile> | undefined> {
   let known: { readonly builtAt: number; readonly files: ReturnType<typeof readFiles> } | undefined;
@@ -157,10 +148,7 @@ const pageHeaders = {
     .join(", "),
 };
 
-/**
- * The page that browsers get until the build is finished. In a checkout, the build takes a second after the start of the
- * server.
- */
+/** In a checkout, browsers get this page for about a second, until the build is finished. */
 const notBuilt: Page = {
   contentType: "text/html; charset=utf-8",
   body: `<!doctype html>

@@ -25,10 +25,7 @@ interface ConnectAdapterOptions {
   readonly handlers: readonly UniversalHandler[];
   /** Called with each decompressed message before Connect decodes the message. Rejects if the message must not be decoded. */
   readonly checkMessage?: CheckMessage;
-  /**
-   * Called before a request with a wrong HTTP method or media type is rejected. If this function rejects, the client gets the
-   * error of this function instead.
-   */
+  /** Called before a wrong HTTP method or media type is rejected. The client gets the error of this function, if any. */
   readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
   readonly bodies: BodyBudget;
 }
@@ -96,10 +93,7 @@ export function createConnectAdapter({
     await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
   }
 
-  /**
-   * Authenticates the caller first. Connect rejects a wrong method or media type without calling the request gate, which
-   * normally authenticates the caller.
-   */
+  /** Connect would reject a wrong HTTP method or media type without authenticating the caller. */
   async function refuse(
     { method }: UniversalHandler,
     req: NodeRequest,

@@ -9,10 +9,7 @@ import { contextOf, outcomeOf } from "../../request/context.ts";
 import { connectErrorFrom } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
-/**
- * Admits a call before Connect reads its body. So even a message that Connect cannot read needs an account, gets RateLimit
- * headers, and counts in the error quota.
- */
+/** Admits a call before Connect reads its body, so that even an unreadable message counts in the error quota. */
 export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
   async function admit({ values, method, responseHeader }: HandlerContext): Promise<void> {
     const state = values.get(stateKey);
@@ -36,10 +33,7 @@ export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
 
   return {
     admit,
-    /**
-     * Called before Connect rejects a wrong HTTP method or media type, because Connect then skips the request gate. Rejects if
-     * the API key is invalid or the error quota is exceeded. `method` is undefined if the requested method does not exist.
-     */
+    /** Checks the API key and the error quota, because Connect skips the request gate for a wrong method or media type. */
     async refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void> {
       const kind = method === undefined || isCounted(method) ? "limited" : "call";
       const admitted = await admitCall(contextOf(req), outcomeOf(req), kind);

@@ -21,22 +21,13 @@ interface ErrorContent {
 
 type Detail = Extract<ConnectError["details"][number], { readonly desc: DescMessage }>;
 
-/**
- * The maximum length of the headers `grpc-message` and `grpc-status-details-bin` together, in bytes. If all headers have more
- * than 8192 bytes, grpcio and grpc-java report RESOURCE_EXHAUSTED instead of the error. The difference is for headers that
- * proxies add.
- */
+/** If all headers have more than 8192 bytes, grpcio and grpc-java do not show the error. Proxies also add headers. */
 const encodedMaxBytes = 6 * 1024;
 
 /** The maximum length of `grpc-message` in bytes. The details repeat this message up to three times. */
 const messageMaxBytes = 1024;
 
-/**
- * Returns the message and the details of an error. If they are too long, some parts are omitted in this order:
- * 1. the suggested request and the allowed values
- * 2. the errors in the Problem, because BadRequest contains the same errors
- * 3. violations
- */
+/** Omits details if the headers are too long: first suggestions, then the errors in the Problem, then violations. */
 export function contentOfError(error: KibitzError, requestId: string): ErrorContent {
   const violations = error.violations.map(({ pointer, code, message: description }) =>
     create(BadRequest_FieldViolationSchema, {

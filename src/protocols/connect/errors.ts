@@ -10,13 +10,7 @@ import { pointerStep } from "../../text/json-pointer.ts";
 import { echo, withoutControls } from "../../text/plain-text.ts";
 import { contentOfError } from "./error-details.ts";
 
-/**
- * Converts an error for Connect and gRPC. Adds these typed details:
- * - ErrorInfo and Problem
- * - QuotaFailure if a limit was exceeded
- * - RetryInfo if the client should retry later
- * - BadRequest if there are violations
- */
+/** Converts an error for Connect and gRPC, and adds typed details such as ErrorInfo. */
 export function connectErrorFrom(thrown: unknown, requestId: string): ConnectError {
   if (thrown instanceof ConnectError) {
     return thrown;
@@ -36,11 +30,7 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
   );
 }
 
-/**
- * Converts an error of Connect to an error of Kibitz. Most errors of Connect differ only in their texts, so the text is more
- * important than the code.
- * @param input the type of the message that Connect could not read
- */
+/** Converts an error of Connect by its text, because many errors have the same code. `input` is the type of the message. */
 export function errorFromConnect(error: ConnectError, input: DescMessage): KibitzError {
   const { rawMessage: text, code, cause } = error;
   if (cause instanceof KibitzError) {
@@ -128,10 +118,7 @@ const codes: ReadonlyMap<Code, ErrorCode> = new Map([
   [Code.Unavailable, "overloaded"],
 ]);
 
-/**
- * Returns an error, which has a violation if `field` is defined. `field` is undefined if it may belong to a nested message,
- * because Connect does not report the path to this message.
- */
+/** `field` is undefined if the field may belong to a nested message, because Connect does not report the path. */
 function refused(code: ErrorCode, message: string, field: string | undefined): KibitzError {
   if (field === undefined) {
     return new KibitzError(code, message);

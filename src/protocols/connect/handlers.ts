@@ -48,7 +48,7 @@ export function createHandlers({
           bodies.inflate(bytes, () => compressionGzip.decompress(bytes, maxBytes)),
       },
     ],
-    // The request gate runs before the body is read. So errors of Connect itself also get the request id and the details.
+    // Connect calls the request gate before it reads the body. So errors of Connect itself also get the request id.
     async requestGate(context) {
       context.responseHeader.set("X-Request-Id", context.values.get(stateKey).request.id);
       completeErrors(context, countRefusal);
@@ -105,10 +105,7 @@ function callOf({ method, values, signal }: HandlerContext): Call {
   return { method, request, outcome, account, signal: withOwnReason(signal), isGet };
 }
 
-/**
- * At the deadline and at the end of a call, Connect aborts the signal with its own errors. Replaces these errors with errors
- * that the handlers of Kibitz know.
- */
+/** Replaces the abort reasons of Connect with errors that the handlers of Kibitz know. */
 function withOwnReason(signal: AbortSignal): AbortSignal {
   const controller = new AbortController();
   const abort = () => {

@@ -13,11 +13,7 @@ import { connectErrorFrom } from "./errors.ts";
 /** The number of bytes before a message in the body: one byte for flags and four bytes for the length. */
 const headBytes = 5;
 
-/**
- * Returns the body of a call after decompression and checks, and changes the headers of the call accordingly. Streams of
- * requests are not checked: only reflection has them, and they are short.
- * @param query the query of a GET request, which contains the message, its encoding and its compression
- */
+/** Returns the body of a call after decompression and checks. `query` contains the message of a GET request. */
 export function readBody(
   req: NodeRequest,
   method: DescMethod,
@@ -39,6 +35,7 @@ export function readBody(
     outcome.readBytes += bytes;
   };
   if (method.methodKind === "bidi_streaming") {
+    // Only reflection has a stream of requests. These messages are short, so they are not checked.
     return withOwnErrors(partsOf(req, count), id);
   }
   const maxBytes = rpcMaxBytesOf(method);
@@ -112,10 +109,7 @@ function messageOfQuery(query: URLSearchParams): Uint8Array {
   }
 }
 
-/**
- * Returns the name of the header for the compression of messages. Without envelopes, the message is the complete body, so the
- * header is `content-encoding`.
- */
+/** Without envelopes, the message is the complete body, so the header for its compression is `content-encoding`. */
 function encodingHeaderOf(type: string): string {
   if (/^application\/grpc\b/i.test(type)) {
     return "grpc-encoding";
@@ -123,10 +117,7 @@ function encodingHeaderOf(type: string): string {
   return /^application\/connect\b/i.test(type) ? "connect-content-encoding" : "content-encoding";
 }
 
-/**
- * Converts all errors to errors of Connect. Otherwise Connect would report a disconnect of the client as a failure of the
- * server.
- */
+/** Converts all errors to errors of Connect. Otherwise a disconnect of the client would be a failure of the server. */
 async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string): AsyncIterable<Uint8Array> {
   try {
     yield* body;
@@ -135,14 +126,10 @@ async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string
   }
 }
 
-/**
- * Yields the parts of a body. Throws CallerLeft if the client disconnects before the end of the body. Also throws the error of
- * `count`.
- */
+/** Yields the parts of a body. Throws CallerLeft if the client disconnects before the end of the body. */
 async function* partsOf(req: NodeRequest, count: CountBytes): AsyncIterable<Uint8Array> {
   try {
-    // By default, leaving this loop destroys the request. After a message that is too large, the connection would never answer
-    // again.
+    // By default, leaving this loop destroys the request, and its connection would never answer again.
     for await (const part of req.iterator({ destroyOnReturn: false })) {
       count(part.length);
       yield part;

@@ -13,10 +13,7 @@ import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/contex
 import { echo, grpcMessage } from "../../text/plain-text.ts";
 import { connectErrorFrom } from "./errors.ts";
 
-/**
- * Rejects a call in the protocol of the client, so that the client library shows the error. Returns false if the request is not
- * an RPC.
- */
+/** Sends an error in the protocol of the client. Returns false if the request is not an RPC. */
 export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {
   const { id: requestId, protocol } = contextOf(req);
   const type = mediaTypeOf(req.headers);
@@ -63,10 +60,7 @@ function grpcResponse(type: string, error: ConnectError): RefusalResponse {
   return { status: 200, headers: { "Content-Type": type, ...Object.fromEntries(trailers) } };
 }
 
-/**
- * The response to a unary call has the HTTP status of the error. The response to a stream has the status 200, and its last
- * message is the error.
- */
+/** The response to a unary call has the status of the error. A stream has the status 200, and its last message is the error. */
 function connectResponse(type: string, refusal: ConnectError): RefusalResponse {
   const error = errorToJson(refusal, undefined);
   if (!type.startsWith("application/connect+")) {

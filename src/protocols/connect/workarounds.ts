@@ -13,10 +13,7 @@ const timerMaxMs = 2 ** 31 - 1;
 
 const unitMs: Readonly<Record<string, number>> = { H: 3_600_000, M: 60_000, S: 1000, m: 1, u: 1e-3, n: 1e-6 };
 
-/**
- * Removes a deadline that is too long for a timer of Node. Some clients send `grpc-timeout: 99999999H` if they want no
- * deadline. Connect's timer for such a deadline would fire at once.
- */
+/** Some clients send `grpc-timeout: 99999999H` for no deadline. Connect's timer for this deadline would fire at once. */
 export function dropLongTimeout({ headers }: NodeRequest): void {
   for (const name of ["connect-timeout-ms", "grpc-timeout"]) {
     const [, digits, unit = "m"] = /^(\d{1,10})([HMSmun])?$/.exec(String(headers[name])) ?? [];
@@ -26,10 +23,7 @@ export function dropLongTimeout({ headers }: NodeRequest): void {
   }
 }
 
-/**
- * Ends the answer when the client disconnects. Over HTTP/2, Connect would otherwise wait forever if the flow-control window is
- * full.
- */
+/** Ends the answer when the client disconnects. Over HTTP/2, Connect would wait forever if the flow-control window is full. */
 export function cancelOnDisconnect(
   reply: UniversalServerResponse,
   res: NodeResponse,
@@ -46,16 +40,10 @@ export function cancelOnDisconnect(
   return { ...reply, body };
 }
 
-/**
- * Matches the escape sequences that `grpc-message` does not need. These sequences encode printable ASCII characters other than
- * `%`.
- */
+/** Matches escape sequences of printable ASCII characters other than `%`. In `grpc-message`, these are not needed. */
 const needlessEscapes = /%(2[0-46-9A-F]|[3-6][0-9A-F]|7[0-9A-E])/g;
 
-/**
- * Corrects the escape sequences of `grpc-message`. By default, Connect escapes this header as a URI component, which violates
- * the specification of gRPC.
- */
+/** Corrects the escape sequences of `grpc-message`. Connect escapes this header as a URI component, which is wrong. */
 export function fixGrpcMessageEncoding(trailer: Headers): void {
   const set = trailer.set.bind(trailer);
   const unescaped = (value: string) =>
@@ -66,16 +54,12 @@ export function fixGrpcMessageEncoding(trailer: Headers): void {
   });
 }
 
-/**
- * The handlers of Connect call `abort` with every error before they write the error. The public type does not have this method.
- */
+/** Connect calls `abort` with each error before it writes the error. The public type lacks this method. */
 type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
 
 /**
- * Adds details to errors that Connect itself creates. Interceptors do not see these errors, but Connect calls `abort` with each
- * error before it writes the error.
- *
- * The abort signal is not enough. After the deadline, its reason stays the deadline, even if Connect writes a different error.
+ * Adds details to errors that Connect itself creates. Interceptors do not see these errors.
+ * The abort signal is not enough. After the deadline, its reason stays the deadline, even if Connect writes another error.
  */
 export function completeErrors(
   context: HandlerContext,

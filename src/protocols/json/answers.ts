@@ -21,10 +21,7 @@ export type RouteHandler = (req: NodeRequest, res: NodeResponse, admitted: Admit
 
 export interface AnswerOptions extends RequestReaderOptions {
   readonly calls: Calls;
-  /**
-   * The longest pause between two bytes of an unfinished answer, in milliseconds. Most proxies close the connection after a
-   * pause of 30 to 60 s. Default: 10 s.
-   */
+  /** The longest pause in an unfinished answer, in milliseconds. Most proxies close a silent connection after 30 to 60 s. */
   readonly heartbeatMs?: number;
 }
 
@@ -37,11 +34,7 @@ interface Representation {
   readonly call: Handler;
 }
 
-/**
- * Answers in the media type that the Accept header prefers. If an error occurs before the answer begins, the client gets a
- * problem document with the HTTP status of the error.
- * @param routes all routes, to find the stream of a unary call
- */
+/** Answers in the media type that the Accept header prefers. An early error becomes a problem document. */
 export function createRouteHandler(
   route: Route,
   routes: readonly Route[],
@@ -90,10 +83,7 @@ function representationsOf(
   return stream ? [...representations, ...representationsOf(stream, routes, options)] : representations;
 }
 
-/**
- * Skips messages that only report a queue position, and waits for the first other message. Throws an error that occurs before
- * this message. If the reader of the returned messages stops early, the call ends.
- */
+/** Skips messages that only report a queue position. Throws an error that occurs before the first other message. */
 async function begin(
   answer: AsyncIterable<Message>,
   isWaiting: Framer["isWaiting"] = () => false,

@@ -15,14 +15,9 @@ export const jsonLines = "application/x-ndjson";
 
 export interface Framer extends AnswerForm {
   readonly mediaType: string;
-  /**
-   * True for a message that only reports that the call waits for an engine. Such messages are skipped until the answer begins.
-   */
+  /** True for a message that only reports a queue position. Such messages are skipped until the answer begins. */
   readonly isWaiting?: (message: Message) => boolean;
-  /**
-   * Converts messages to text. An error becomes a part of the text if the media type can express errors. Otherwise the error is
-   * thrown.
-   */
+  /** Converts messages to text. Throws an error if the media type cannot express the error. */
   frame(messages: AsyncIterable<Message>, request: Message, requestId: string): AsyncIterable<string>;
 }
 
@@ -85,9 +80,8 @@ function answerFramer(method: DescMethod): Framer {
 const waitingEvent = "queued";
 
 /**
- * Sends each message as an event. The name of the event is the field that the message sets. The last event is `done` with the
- * answer, or `error` with a problem document.
- * @param isAnsweredOnce true if only the event `done` contains an answer
+ * Sends each message as an event. The last event is `done` with the answer, or `error` with a problem document.
+ * If `isAnsweredOnce` is true, only the event `done` contains an answer.
  */
 function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
   const write = createEventWriter(method);
@@ -114,10 +108,7 @@ function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
   };
 }
 
-/**
- * Sends each message as a line of JSON, such as `{"move": {…}}`. The last line is the answer, or an error such as `{"problem":
- * {…}}`.
- */
+/** Sends each message as a line, such as `{"move": {…}}`. The last line is the answer, or a `problem`. */
 function lineFramer(method: DescMethod): Framer {
   const write = createEventWriter(method);
   return {
@@ -137,11 +128,7 @@ function lineFramer(method: DescMethod): Framer {
   };
 }
 
-/**
- * Sends the answers to a batch in one of two forms:
- * - a JSON array, in the order of the items
- * - one line per answer, as soon as the answer is ready
- */
+/** Sends the answers as a JSON array in the order of the items, or each answer as a line as soon as it is ready. */
 function batchFramers(method: DescMethod): readonly Framer[] {
   const answersOf = createItemWriter(method);
   return [
@@ -212,10 +199,7 @@ interface StreamEvent {
   readonly isAnswer: boolean;
 }
 
-/**
- * Creates a writer for the messages of a stream. The writer returns undefined for a message that has no field known to this
- * version.
- */
+/** The writer returns undefined for a message that has no field known to this version. */
 function createEventWriter(method: DescMethod): (message: Message) => StreamEvent | undefined {
   const { choice, answer } = eventsOf(method);
   const writers = new Map(

@@ -124,10 +124,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   };
 }
 
-/**
- * Returns a hint for a GET request to a path that needs POST. The hint is a command that works. Most of these requests are sent
- * by the address bar of a browser or by an EventSource.
- */
+/** For a GET request to a path that needs POST, returns a command that works. Browsers send most of these requests. */
 function hintFor(route: Route, { headers }: NodeRequest): string {
   const example = JSON.stringify(exampleOf(route.method.input));
   const command = `curl ${shownBase(headers.host)}${route.path} -H 'Content-Type: application/json' -d '${example}'`;

@@ -13,13 +13,8 @@ import type { JsonCount } from "../../text/json-scan.ts";
 import { echo, isJsonObject, nameOfJson, type Plain } from "../../text/plain-text.ts";
 
 /**
- * Parses a JSON object in linear time. Throws a KibitzError in these cases:
- * - a key is repeated
- * - the text has more than 1000 keys or 32 nested levels
- * - the text has more than 65,536 keys, values and lists in total
- * - the text is not a JSON object
- *
- * @param wanted the text to send instead, for the error about a body that is not an object
+ * Parses a JSON object in linear time. Throws a KibitzError if a key is repeated, or if the text is too large or too deep.
+ * For a text that is not an object, the error says that the body must be `wanted`.
  */
 export function readJsonObject(text: string, wanted = "a JSON object"): Plain {
   return parseJsonObject(text, boundJson(text), wanted);
@@ -56,10 +51,7 @@ function errorFromText(violations: readonly Violation[], bytes: number): KibitzE
   return withCost(errorFromViolations(violations), costOfBytes(bytes));
 }
 
-/**
- * Only this many characters of an invalid text are searched for errors. The parser jsonc-parser needs up to 0.1 µs per
- * character.
- */
+/** Only this many characters of an invalid text are searched for errors, because jsonc-parser needs 0.1 µs per character. */
 const explainedMaxLength = 64 * 1024;
 
 const isBroken = new Error("a syntax error");
@@ -74,9 +66,8 @@ function violationsOfText(text: string, wanted: string): readonly Violation[] {
 }
 
 /**
- * Finds the first syntax error and each repeated key before this error. Searches only the first {@link explainedMaxLength}
- * characters.
- * @param text a text with at most 32 nested levels, because the parser is recursive
+ * Finds the first syntax error and each repeated key before this error.
+ * The text must have at most 32 nested levels, because the parser is recursive.
  */
 export function explainJson(text: string): readonly Violation[] {
   const start = text.slice(0, explainedMaxLength);

@@ -10,10 +10,7 @@ import { pointerStep } from "../../text/json-pointer.ts";
 import { echo } from "../../text/plain-text.ts";
 import { textFromBytes } from "./json-text.ts";
 
-/**
- * Reads a body with a JSON Content-Type. Throws a KibitzError, or CallerLeft if the client disconnects before the end of the
- * body.
- */
+/** Reads a JSON body. Throws a KibitzError, or CallerLeft if the client disconnects before the end of the body. */
 export async function readJsonText(
   req: NodeRequest,
   admitted: Pick<AdmittedCall, "check">,
@@ -89,10 +86,7 @@ async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget):
   }
 }
 
-/**
- * The decompression functions by content coding. Brotli is not supported, because 39 bytes of Brotli make the decoder allocate
- * 16 MB.
- */
+/** Brotli is not supported, because 39 bytes of Brotli make the decoder allocate 16 MB. */
 const inflators = new Map([
   ["gzip", promisify(gunzip)],
   ["x-gzip", promisify(gunzip)],

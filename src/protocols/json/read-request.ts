@@ -62,16 +62,10 @@ export function createRequestReader(
   };
 }
 
-/**
- * The maximum number of keys, values and lists in a batch. The largest batch of normal requests has 170,000: it contains 200
- * requests, each with 600 moves and 218 `search_moves`.
- */
+/** The maximum number of keys, values and lists in a batch. The largest batch of normal requests has 170,000. */
 const partsMax = 200_000;
 
-/**
- * Reads a list of requests. Throws a KibitzError if the batch itself is invalid. An invalid item is replaced by an empty
- * request and added to `unreadable`, so that only this item gets an error.
- */
+/** Replaces an invalid item with an empty request and adds the item to `unreadable`, so that only this item gets an error. */
 function createBatchReader(
   method: DescMethod,
   options: PlainReaderOptions,
@@ -86,7 +80,7 @@ function createBatchReader(
     const given = sent[list.name];
     return Array.isArray(given) ? given : [];
   };
-  /** Finds the violations of the batch itself. For this purpose, each item is replaced by an empty item. */
+  /** Checks the batch itself. Each item is replaced by an empty item before this check. */
   const readWhole = createPlainReader(method, options, (json) => {
     const sent = json as Plain;
     const items = itemsOf(sent);
@@ -118,10 +112,7 @@ function createBatchReader(
     return { message, unreadable };
   }
 
-  /**
-   * Resolves when the last batch has been read. Batches are read one after the other, because a parsed batch needs up to 22
-   * times as much memory as its text.
-   */
+  /** Batches are parsed one after the other, because a parsed batch needs up to 22 times as much memory as its text. */
   let lastReading: Promise<unknown> = Promise.resolve();
 
   return (text, account, turn) => {
@@ -137,9 +128,7 @@ function createBatchReader(
 
 const positions: Readonly<Record<string, string>> = { fen: "startpos", pgn: "1. e4 e5" };
 
-/**
- * Returns a short example of a valid request. The example sets the first field for a position, a game or a list of requests.
- */
+/** Returns a short example of a valid request. */
 export function exampleOf({ fields }: DescMessage): Plain {
   for (const { name, message, fieldKind } of fields) {
     const position = positions[name];
@@ -153,10 +142,7 @@ export function exampleOf({ fields }: DescMessage): Plain {
   return {};
 }
 
-/**
- * Converts a query to plain JSON. A value becomes a number or boolean if its field has this type. Repeated parameters become an
- * array. The message reader rejects invalid values later, as in a JSON body.
- */
+/** Converts a query to plain JSON. Repeated parameters become an array. Invalid values are rejected later. */
 export function createQueryReader(desc: DescMessage): (query: string) => Plain {
   const fields = new Map(desc.fields.map((field) => [field.name, field]));
   return (query) => {

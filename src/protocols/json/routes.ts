@@ -31,19 +31,10 @@ function routeFromRule(method: DescMethod, { pattern, body }: HttpRule): Route {
 
 const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "PATCH" } as const;
 
-/**
- * The form of an answer:
- * - `unary`: one object
- * - `stream`: server-sent events
- * - `batch`: an answer for each item of a list
- * - `answer_at_end`: the last message of a stream
- */
+/** `unary`: one object. `stream`: server-sent events. `batch`: a list of answers. `answer_at_end`: the last message. */
 type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
 
-/**
- * Returns the form of a route's answer. The default for a stream is `stream`. An option in the proto file can select another
- * form.
- */
+/** Returns the form of a route's answer. For a stream, an option in the proto file can select the form. */
 export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   if (method.methodKind === "unary") {
     return "unary";
@@ -54,10 +45,7 @@ export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {
   return getOption(method, answer_at_end) ? "answer_at_end" : "stream";
 }
 
-/**
- * Returns the route that streams the same answer. The path of this route has `/stream` at its end. Returns undefined if there
- * is no such route.
- */
+/** Returns the route for the same answer as a stream. This route has the same path with `/stream` at the end. */
 export function streamOfRoute({ verb, path }: Route, routes: readonly Route[]): Route | undefined {
   return routes.find(
     (stream) => kindOfRoute(stream) === "stream" && stream.verb === verb && stream.path === `${path}/stream`,
@@ -69,10 +57,7 @@ interface StreamEvents {
   readonly answer: DescOneof["fields"][number];
 }
 
-/**
- * Throws an error if the output of a stream is not a `oneof` of messages, or if no field of the `oneof` has the option
- * `answer`.
- */
+/** Throws an error if the output is not a `oneof` of messages, or if no field of the `oneof` has the option `answer`. */
 export function eventsOf({ output }: DescMethod): StreamEvents {
   const [choice] = output.oneofs;
   const marked = choice?.fields.find((field) => getOption(field, answer));

@@ -9,10 +9,7 @@ export interface AnswerForm {
   readonly contentType: string;
   /** Text that is sent if no other text was sent for some time. Clients ignore this text. */
   readonly heartbeat: string;
-  /**
-   * True if the status and headers are sent with the complete answer or the first heartbeat. Until then, an error can still
-   * have its own status, and the RateLimit headers are exact.
-   */
+  /** If true, the status is sent with the complete answer or the first heartbeat, so that an error can set the status. */
   readonly headWaits: boolean;
 }
 
@@ -22,12 +19,7 @@ interface AnswerTimes {
   readonly startedAt: number;
 }
 
-/**
- * Sends an answer with heartbeats. Stops if the client disconnects.
- *
- * Throws the error of `parts`. If the status has already been sent, the caller must abort the response. Otherwise the client
- * could mistake the error in the body for the answer.
- */
+/** Sends an answer with heartbeats. Throws the error of `parts`. The caller must then abort a response that has begun. */
 export async function sendAnswer(
   response: NodeResponse,
   parts: AsyncIterable<string>,

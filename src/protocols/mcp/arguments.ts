@@ -8,13 +8,7 @@ import type { Caller } from "./caller.ts";
 import { movesMax, type ObjectSchema } from "./schema.ts";
 import { jsonIn } from "./tidy-message.ts";
 
-/**
- * Reads the arguments of a tool. Throws a KibitzError for an unknown argument.
- * - Removes arguments that are null, and optional arguments that are an empty text or list.
- * - Parses a list, integer or boolean that was sent as a string with JSON.
- *
- * The values are validated later.
- */
+/** Removes null and empty arguments, and parses strings with JSON. Throws a KibitzError for an unknown argument. */
 export function readArguments(sent: Plain, { properties, required }: ObjectSchema): Plain {
   const names = Object.keys(properties);
   const unknown = Object.keys(sent).filter((name) => !names.includes(name));
@@ -31,10 +25,7 @@ export function readArguments(sent: Plain, { properties, required }: ObjectSchem
   );
 }
 
-/**
- * Parses a string that contains JSON, if the result is null or has the type in the schema. Otherwise returns the value
- * unchanged.
- */
+/** Parses a string that contains JSON, if the result is null or has the type in the schema. */
 function meantValue(value: unknown, type: unknown): unknown {
   const read = type === "string" ? undefined : jsonIn(value);
   return read === null || (read !== undefined && hasType(read, type)) ? read : value;
@@ -47,20 +38,14 @@ function hasType(value: unknown, type: unknown): boolean {
   return type === "integer" ? Number.isInteger(value) : typeof value === type;
 }
 
-/**
- * True for an empty text or list. False for an empty list if the schema requires a text, because `{"fen": []}` hardly means the
- * start position.
- */
+/** False for an empty list if the schema requires a text, because `{"fen": []}` hardly means the start position. */
 function isEmpty(value: unknown, type: unknown): boolean {
   return typeof value === "string"
     ? value.trim() === ""
     : Array.isArray(value) && value.length === 0 && type !== "string";
 }
 
-/**
- * Corrects misspelt moves, and a FEN with other text around it. A move or FEN is corrected only if its meaning is certain.
- * `notes` describe the changes.
- */
+/** Corrects each move or FEN that can have only one meaning. `notes` describe the changes. */
 export async function correctArguments(
   sent: Plain,
   caller: Caller,
@@ -144,7 +129,7 @@ export async function readGameArguments(
   if (pgn === undefined) {
     return undefined;
   }
-  // For a PGN, the rules are the same as for a review.
+  // Check the PGN by the same rules as in a review.
   await caller.check(GameService.method.reviewGame, { pgn });
   if (fen !== undefined || moves !== undefined) {
     const message = "Send `pgn`, or `fen` and `moves`, and not both.";

@@ -28,10 +28,7 @@ interface CallToolOptions {
   readonly refused: (error: KibitzError) => Promise<void>;
 }
 
-/**
- * Calls a tool. An error that the client can fix becomes a result, because clients often hide the text of a protocol error from
- * the model.
- */
+/** An error that the client can fix becomes a result, because clients often hide protocol errors from the model. */
 export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions): Promise<CallToolResult> {
   let args = sent;
   try {
@@ -52,10 +49,7 @@ export async function callTool(tool: Tool, sent: Plain, options: CallToolOptions
   }
 }
 
-/**
- * Explains an error to the model. The text contains the problem, the position, the nearest legal moves, and a call that would
- * succeed.
- */
+/** Explains an error to the model, with the position, the nearest legal moves, and a call that would succeed. */
 async function explain(
   error: KibitzError,
   tool: Tool,

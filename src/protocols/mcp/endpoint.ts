@@ -25,10 +25,7 @@ import { tidyMessage } from "./tidy-message.ts";
 export interface McpEndpointOptions extends SendersOptions, Answerers {
   readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
   readonly schemeOf: (req: NodeRequest) => Scheme;
-  /**
-   * Reads a JSON object from the body. Throws a KibitzError, or CallerLeft if the client disconnects before the end of the
-   * body.
-   */
+  /** Reads a JSON object. Throws a KibitzError, or CallerLeft if the client disconnects before the end of the body. */
   readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain>;
   readonly version: string;
   readonly writeLine: CallLine;
@@ -203,10 +200,7 @@ async function sendResponse(
     }
   }
   res.setHeader("Cache-Control", "no-store");
-  /**
-   * Sets the RateLimit headers when the first part is ready. The SDK returns a stream at once, but the headers are known only
-   * later.
-   */
+  /** The SDK returns a stream at once, but the values of the RateLimit headers are known only with the first part. */
   const completeHeaders = () => {
     for (const [name, value] of res.headersSent ? [] : answerHeaders) {
       res.setHeader(name, value);

@@ -45,10 +45,7 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
     return (await caller.once(AnalysisService.method.evaluate, request)) as PlainEvaluation;
   }
   let last: PlainEvaluation | undefined;
-  /**
-   * The last reported progress. Progress must rise, but a search can return the same depth twice if it ends during the next
-   * depth.
-   */
+  /** The last reported progress, which must rise. A search can return the same depth twice if it ends during the next depth. */
   let reported = -1;
   for await (const event of follow<EvaluateEvent>(
     AnalysisService.method.streamEvaluate,

@@ -11,10 +11,7 @@ const passed = ["mcp-protocol-version", "mcp-method", "mcp-name"];
 const json = "application/json";
 const events = "text/event-stream";
 
-/**
- * Passes one message to a new server of the SDK and returns the answer. Rejects if the SDK fails.
- * @throws KibitzError `not_acceptable`
- */
+/** Passes one message to a new server of the SDK. Throws a KibitzError `not_acceptable`, or the error of the SDK. */
 export async function exchange(
   { headers }: NodeRequest,
   message: Plain,
@@ -40,8 +37,7 @@ export async function exchange(
     },
     ...(form === "events" && { responseMode: "sse" }),
   });
-  // These headers are always valid. The Content-Type has already been checked. The Accept header must name both types, because
-  // otherwise the SDK would reject the message.
+  // The SDK would reject a message whose Accept header does not name both types.
   const shown = new Headers({ Accept: `${json}, ${events}`, "Content-Type": json });
   for (const name of passed.filter((name) => name in headers)) {
     shown.set(name, String(headers[name]));
@@ -55,18 +51,15 @@ export async function exchange(
   return form === "json" && message.method !== "subscriptions/listen" ? asJson(response) : response;
 }
 
-/**
- * The supported protocol versions. Clients of the first versions begin with `initialize`, and clients of `2026-07-28` do not.
- */
+/** Clients of the first versions begin with `initialize`. Clients of `2026-07-28` do not send this message. */
 const versions: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, "2026-07-28"];
 
 /** The error code of the SDK for an unknown protocol version, for clients that begin with `initialize`. */
 const unsupportedVersion = -32_000;
 
 /**
- * Returns the form of the answer. A client that accepts JSON and events gets events only if its Accept header names events, or
- * if it asks for progress. Many clients that accept every type can read only JSON.
- * @throws KibitzError if the client accepts neither JSON nor events
+ * Many clients that accept every type can read only JSON. So a client gets events only if its Accept header names events or if
+ * it requests progress. Throws a KibitzError if the client accepts neither.
  */
 function formOf(accept: string | undefined, { params }: Plain): "json" | "events" | "either" {
   const takesJson = preferredType(accept, [json]) !== undefined;

@@ -16,10 +16,7 @@ export function refusedAnswer(code: number, message: string, id: string | number
   return { jsonrpc: "2.0", id, error: { code, message } };
 }
 
-/**
- * The maximum length of an id or a progress token in characters. An answer repeats the id, and each progress report repeats the
- * token.
- */
+/** The maximum number of characters of an id or a progress token. Answers and progress reports repeat these texts. */
 const echoedMaxCharacters = 256;
 
 /** Returns the answer to a message whose id or progress token is too long. Returns undefined for other messages. */

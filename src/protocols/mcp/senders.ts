@@ -10,11 +10,8 @@ export interface SendersOptions {
 }
 
 /**
- * Rejects a request of a web page that the operator has not allowed. The MCP specification requires this check against DNS
- * rebinding, by which a web page can reach a server in the network of its visitor.
- *
+ * Rejects requests of web pages that the operator has not allowed, as MCP requires against DNS rebinding.
  * `scheme` is an argument because a proxy in front of this server may use HTTPS.
- * @throws KibitzError `host_not_allowed` or `origin_not_allowed`
  */
 export function createSenderCheck({ origins, hosts }: SendersOptions) {
   return ({ host = "", origin }: Pick<IncomingHttpHeaders, "host" | "origin">, scheme: Scheme): void => {
@@ -45,11 +42,7 @@ export type Scheme = "http" | "https";
 
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/**
- * Returns the allowed hosts:
- * - on a loopback address: the loopback names, and the names that the operator has set
- * - on another address: only the names that the operator has set, or undefined, which allows all hosts
- */
+/** On a loopback address, also allows the loopback names. Returns undefined if all hosts are allowed. */
 export function allowedHosts(
   address: string,
   named: readonly string[] | undefined,

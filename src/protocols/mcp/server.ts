@@ -14,9 +14,7 @@ export interface Peer {
   refused(error: KibitzError): Promise<void>;
 }
 
-/**
- * Milliseconds for which clients may cache the list of tools: one day. The list changes only with the version of this service.
- */
+/** Milliseconds for which clients may cache the list of tools. The list changes only with the version of this service. */
 const listTtlMs = 86_400_000;
 
 const listed = tools.map(({ name, title, description, inputSchema, outputSchema }) => ({
@@ -77,8 +75,7 @@ function reportErrors(server: Server, { refused }: Peer): void {
     transport.send = (message, options) => {
       if ("error" in message && message.error.code !== ProtocolErrorCode.InternalError) {
         const isUnknown = message.error.code === ProtocolErrorCode.MethodNotFound;
-        // Do not wait here, because the SDK uses the status 404 or 400 only for an error that is sent at once. The endpoint
-        // waits until the error is counted.
+        // Do not wait here, because the SDK uses the status 404 or 400 only for an error that is sent at once.
         refused(noMessage(isUnknown ? 404 : 400)).catch(() => {});
       }
       return send(message, options);

@@ -16,10 +16,7 @@ interface StdioOptions {
   readonly onError: (error: Error) => void;
 }
 
-/**
- * Serves one client. `close` cancels the calls in flight and sends nothing more. `failed` resolves after an error of the
- * output, which ends the connection.
- */
+/** Serves one client. `close` cancels the calls in flight. `failed` resolves after an error of the output. */
 export function openStdio({ input, output, peer, version, onError }: StdioOptions) {
   const { promise: failed, resolve } = Promise.withResolvers<void>();
   const messages = messagesOnly((refused) => {
@@ -49,10 +46,7 @@ type Refused = ReturnType<typeof refusedAnswer>;
 /** The maximum length of a line in bytes. A message over HTTP has the same maximum. */
 const lineMaxBytes = 512 * 1024;
 
-/**
- * Passes messages on and rejects all other lines. The SDK would ignore an invalid line, and would end the connection after a
- * line that is too long.
- */
+/** The SDK would ignore an invalid line, and would end the connection after a line that is too long. */
 function messagesOnly(refuse: (refused: Refused) => void): Transform {
   const decoder = new TextDecoder();
   /** The incomplete last line. It has at most one character more than the maximum length. */

@@ -23,10 +23,7 @@ export function nameOfSide(side: "white" | "black"): string {
   return side === "white" ? "White" : "Black";
 }
 
-/**
- * Shows a position as nine lines of text, with White at the bottom. White's pieces are capital letters. A dot is an empty
- * square.
- */
+/** Shows a position as nine lines of text, with White at the bottom. A dot is an empty square. */
 export function boardOf(fen: string): string {
   const [placement = ""] = fen.split(" ");
   const rows = placement.split("/").map((rank, index) => {
@@ -81,10 +78,7 @@ export function notesText(warnings: readonly string[], drawClaim: string | null 
 
 const nearestMax = 20;
 
-/**
- * Returns the legal moves that are most similar to a written move: to the same square, from the same square, or by the same
- * piece. Moves with equal similarity keep their order.
- */
+/** Returns the legal moves with the most similar squares and piece. Equally similar moves stay in the same order. */
 export function nearestMoves(
   written: string,
   legal: readonly MoveName[],

@@ -4,10 +4,7 @@ import { isJsonObject, type Plain } from "../../text/plain-text.ts";
 /** Null members are removed only in this many levels of a message. The first level is `params`. */
 const tidyLevels = 4;
 
-/**
- * Removes members of `params` that are null, because many clients write null for an absent field. Parses `arguments` if they
- * are a string with JSON.
- */
+/** Removes null members, because many clients write null for an absent field. Parses `arguments` from a JSON string. */
 export function tidyMessage<Message>(message: Message): Message {
   if (!isJsonObject(message)) {
     return message;

@@ -4,10 +4,7 @@ import type { ObjectSchema } from "./schema.ts";
 
 export interface ToolAnswer {
   readonly text: string;
-  /**
-   * The answer for programs. The properties `turn` and `board` of the output schema are added later. Properties that are not in
-   * the output schema are not sent.
-   */
+  /** The properties `turn` and `board` are added later. Properties that are not in the output schema are not sent. */
   readonly structured: Plain & { readonly fen: string };
 }
 
@@ -20,10 +17,7 @@ export interface Tool {
   readonly description: string;
   readonly inputSchema: ObjectSchema;
   readonly outputSchema: ObjectSchema;
-  /**
-   * `args` may lack properties of `inputSchema`, and values may have any type. Rejects with a KibitzError that points to an
-   * argument.
-   */
+  /** `args` may lack required properties, and values may have any type. Rejects with a KibitzError for an argument. */
   call(args: Plain, caller: Caller, report?: Report): Promise<ToolAnswer>;
   /** Converts a suggested request to arguments of the tool. Returns undefined if the tool cannot send this request. */
   argumentsOf?(request: Plain): Plain | undefined;

@@ -116,10 +116,7 @@ function nameOf({ san, moves }: PlainLine): string {
   return `${san[0]} (${moves[0]})`;
 }
 
-/**
- * Returns the difference in centipawns between a line and the best line. Returns undefined if the scores differ and one of them
- * is a mate.
- */
+/** Returns undefined if the scores differ and at least one score is a mate. */
 function centipawnLoss({ score }: PlainLine, { score: best }: PlainLine): number | undefined {
   if (score.cp !== null && best.cp !== null) {
     return Math.abs(best.cp - score.cp);
