@@ -118,17 +118,17 @@ describe("19: compression bombs are refused, and use little memory", () => {
 
   const good = Buffer.from(JSON.stringify({ fen: matedFen }));
   test.each([
-    ["not what it says", "gzip", good],
-    ["cut off", "gzip", gzipSync(good).subarray(0, -9)],
+    ["that is not gzip", "gzip", good],
+    ["that is truncated", "gzip", gzipSync(good).subarray(0, -9)],
     ["with a wrong checksum", "gzip", Buffer.concat([gzipSync(good).subarray(0, -8), Buffer.alloc(8)])],
-    ["packed twice", "gzip", gzipSync(gzipSync(good))],
+    ["compressed twice", "gzip", gzipSync(gzipSync(good))],
     ["without the zlib frame", "deflate", deflateRawSync(good)],
-    ["of nothing", "gzip", Buffer.alloc(0)],
+    ["that is empty", "gzip", Buffer.alloc(0)],
     ["in brotli", "br", brotliCompressSync(good)],
-    ["in a coding of its own", "zstd", good],
-    ["in two codings", "gzip, gzip", gzipSync(gzipSync(good))],
-    ["in a coding with a long name", "x".repeat(4000), good],
-    ["in a coding of every object", "__proto__", good],
+    ["with the unsupported encoding zstd", "zstd", good],
+    ["with two encodings", "gzip, gzip", gzipSync(gzipSync(good))],
+    ["with a long encoding name", "x".repeat(4000), good],
+    ["with the encoding name __proto__", "__proto__", good],
   ])("a compressed body %s is refused", async (_, encoding, body) => {
     expectProblem(await service.post("/v1/eval", body, { "Content-Encoding": encoding }), refused, encoding);
   });

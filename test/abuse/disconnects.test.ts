@@ -49,8 +49,8 @@ const leaveHttp2 =
   };
 
 const ways: Readonly<Record<string, Leave>> = {
-  "by closing": leaveRaw((socket) => socket.destroy()),
-  "by a reset": leaveRaw((socket) => socket.resetAndDestroy()),
+  "by closing the connection": leaveRaw((socket) => socket.destroy()),
+  "by a connection reset": leaveRaw((socket) => socket.resetAndDestroy()),
   "by cancelling the HTTP/2 stream": leaveHttp2("stream"),
   "by cutting the HTTP/2 connection": leaveHttp2("connection"),
 };
@@ -98,7 +98,7 @@ const cpuOfEngines = () => service.engines().reduce((sum, pid) => sum + cpuMsOf(
 // search is cancelled.
 const leaving = [
   ...Object.keys(ways).map((way) => ["the lite network", way]),
-  ...engines.slice(1).map(([name]) => [name, "by closing"]),
+  ...engines.slice(1).map(([name]) => [name, "by closing the connection"]),
 ] as [string, string][];
 
 test.each(leaving)("the engine with %s is free again after its callers disconnect %s", async (name, way) => {

@@ -91,7 +91,7 @@ describe("20: headers that are too many, too large or broken", () => {
   );
 
   test("a header that is sent once and referred to thousands of times (CVE-2016-6581) uses little memory", async () => {
-    // An HPACK bomb: each byte of the request refers to a header of 4 KB, thousands of times.
+    // An HPACK bomb: thousands of bytes, each of which refers to a header of 4 KB.
     const client = await openFrames(service.port);
     const stop = await watchHealth(service);
     const entry = Buffer.concat([Buffer.of(0x40), headerBlock([["a", "x".repeat(3000)]]).subarray(1)]);

@@ -521,7 +521,7 @@ describe("equal requests at the same time", () => {
       analyzer.analyze(validated({ movetimeMs }), "somebody", never),
     );
     open();
-    // The two requests share a search, but each has its own reason for the end.
+    // The two requests share a search, but each has its own stop reason.
     expect(await Promise.all(answers)).toMatchObject([
       { stopReason: "server_limit" },
       { stopReason: "movetime" },

@@ -127,7 +127,7 @@ function play(
     }
   }
   while (take()) {
-    // `take` does everything.
+    // Each call of `take` serves the next work.
   }
   return { asked, removed, served };
 }
