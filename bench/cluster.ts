@@ -1,8 +1,8 @@
 /**
  * Compares a cluster of three nodes with simpler setups. Needs HAProxy, Redis and a native Stockfish.
- * - `engines`: answers per second of three nodes with one slot each, and of three bare engines
- * - `waiting`: waiting time at 70 % load with three nodes of four slots each, and with one node of twelve slots. The engines
- * only wait.
+ * - `engines`: compares three nodes of one slot each with three engines that run without Kibitz. Measures answers per second.
+ * - `waiting`: compares three nodes of four slots each with one node of twelve slots. Measures the waiting time in the queue at
+ *   70 % load. Fake engines wait instead of searching.
  *
  *     node bench/cluster.ts [engines,waiting] [seconds per measurement, default 20] [rounds, default 3]
  */
@@ -25,7 +25,7 @@ const isAsked = (part: string) => parts.split(",").includes(part);
 
 const { KIBITZ_PORT: _, ...settings } = quickestSettings;
 
-/** Returns answers per second. Each caller sends its next request as soon as its last request was answered. */
+/** Returns answers per second. Each caller sends its next request when its previous request has been answered. */
 async function rateOf(ask: () => Promise<unknown>, callers: number): Promise<number> {
   const endsAt = performance.now() + seconds * 1000;
   let answered = 0;
@@ -94,7 +94,7 @@ async function compareWaiting(): Promise<void> {
   const waiting = { ...waitingEngineSettings(), KIBITZ_QUEUE_MAX_WAIT_MS: "60000", PATH: process.env.PATH };
   const measure = async (url: string, slots: number) => {
     using ask = createClient(url);
-    // Start all engines before the measurement. From these searches, the nodes also learn the duration of searches.
+    // Start all engines before the measurement. These requests also show the nodes how long a search lasts.
     await Promise.all(Array.from({ length: 2 * slots }, () => ask(4)));
     const answers = await offer(ask, (0.7 * slots) / meanS, seconds * rounds, depthOf);
     const sorted = answers.map(({ waitedMs }) => waitedMs).toSorted((a, b) => a - b);

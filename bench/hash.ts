@@ -1,6 +1,7 @@
 /**
- * Measures the speed of an engine with hash tables of several sizes, and sends `ucinewgame` before each search. Searches each
- * position with all sizes, so that other load on the machine slows all sizes. ADR 22 uses the results.
+ * Measures the search speed of an engine with several sizes of the hash table. Each position is searched with all sizes before
+ * the next position, because the speed of the machine may change. The engine gets `ucinewgame` before each search. ADR 22
+ * explains the results.
  *
  *     node bench/hash.ts [native] [wasm]
  */

@@ -1,6 +1,6 @@
 /**
- * Measures the additional time per request if nodes share a Redis. One node without Redis and two nodes with Redis answer the
- * same requests alternately. The requests have a key, and the engine answers at once.
+ * Measures how much longer a request takes if two nodes use the same Redis. The same requests are sent to a node without Redis
+ * and to two nodes with Redis. All requests have an API key. The engine answers at once.
  *
  *     node bench/redis-cost.ts [requests, default 1000]
  */
@@ -33,7 +33,7 @@ const other = await startNode(shared);
 const agent = new Agent({ keepAlive: true });
 started.defer(() => agent.destroy());
 
-/** Returns the time until the response, in milliseconds. */
+/** Returns the response time in milliseconds. */
 function ask({ server: { url }, headers }: StartedKibitz, number: number): Promise<number> {
   const positions = benchPositions();
   const { fen = "" } = positions[number % positions.length] ?? {};

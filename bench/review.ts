@@ -1,7 +1,8 @@
 /**
  * Measures the time to review a game of 80 plies.
- * - First compares Kibitz with bare engines, as many as there are slots. The engines get `ucinewgame` before each position.
- * - Then reviews the game again with cached answers and with stored answers.
+ * - First compares Kibitz with engines that run without Kibitz. The number of engines is the number of slots. Each engine gets
+ *   `ucinewgame` before each position.
+ * - Then reviews the game again with answers from the cache, and with answers from the store on disk.
  *
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
@@ -54,7 +55,7 @@ async function review({ url }: Server, { id, path }: BenchEngine, round: number)
   return { tookMs, search: (JSON.parse(text) as Answer).search };
 }
 
-/** Searches all positions. An idle engine searches the next position. Returns the time in milliseconds. */
+/** Searches each position once, on the first engine that becomes idle. Returns the total time in milliseconds. */
 async function searchBare(
   engines: readonly { search(position: string, depth: number): Promise<string> }[],
   positions: readonly Position[],

@@ -1,5 +1,6 @@
 /**
- * Sends valid and invalid requests at 80 % of the capacity. Exits with 1 if:
+ * Measures how many requests per second the server can answer, and then sends 80 % of this rate. Some requests are invalid.
+ * Exits with 1 if:
  * - an answer is wrong
  * - the server needs 200 MB or more
  * - memory or file descriptors grow during a run of an hour or more
@@ -15,9 +16,9 @@ import { type VitalSigns, vitalSignsOf } from "./vital-signs.ts";
 const minutes = Number(process.argv[2] ?? 10);
 const load = 0.8;
 const slots = 1;
-/** The duration of the measurement of the capacity, in milliseconds. */
+/** The time in milliseconds to measure how many requests per second the server can answer. */
 const measureMs = 20_000;
-/** The run fails if more requests are in flight, because the server is then overloaded. */
+/** The run fails if more requests are in flight at the same time. */
 const underWayMax = 500;
 
 interface Sample extends VitalSigns {

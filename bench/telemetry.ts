@@ -1,6 +1,6 @@
 /**
- * Measures how much metrics, traces and logs slow down cached answers. Each node is compared with a node that only writes the
- * log. The difference between that node and the node `the same again` shows the error of the measurement.
+ * Measures how much metrics, traces and logs slow down cached answers. All nodes are compared with the node `the log alone`.
+ * The node `the same again` has the same settings, so its difference shows how accurate the measurement is.
  *
  *     node bench/telemetry.ts [seconds per measurement, default 4] [rounds, default 7]
  */
@@ -37,7 +37,7 @@ const traces = (ratio: string) => ({
   OTEL_TRACES_SAMPLER_ARG: ratio,
 });
 
-/** Each entry has a name, settings, and true if metrics are on. All nodes are compared with the first node. */
+/** The name and the settings of each compared node. If the third element is true, the node has metrics. */
 const nodes: readonly (readonly [string, Readonly<Record<string, string>>, boolean?])[] = [
   ["the log alone", {}],
   ["the same again", {}],

@@ -22,9 +22,9 @@ export function vitalSignsOf(pid: number): VitalSigns {
 
 /** Processor times in milliseconds, in user mode and kernel mode. The resolution is 10 ms. */
 export interface CpuTimes {
-  /** The time of all threads of the process. */
+  /** The processor time of all threads of the process. */
   readonly ownMs: number;
-  /** The time of all descendants that are running or have exited. */
+  /** The processor time of all child processes and of their child processes, including processes that have exited. */
   readonly startedMs: number;
 }
 

@@ -1,6 +1,7 @@
 /**
- * Builds the page. `npm run build` runs this, and so does a server in a checkout whose page is missing or outdated. The build
- * writes into a temporary folder and then renames the folder to `dist/web/`, so that a server never reads an incomplete page.
+ * Builds the page. `npm run build` runs this script. A server in a checkout also runs this script if the page is missing or
+ * older than its sources. The script renames a temporary folder to `dist/web/`, so that a server never reads an incomplete
+ * page.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
@@ -16,11 +17,11 @@ const place = join(dist, "web");
 const begun = new Date();
 // Run with low priority, because a server may run at the same time.
 setPriority(10);
-/** A temporary folder that is older than this, in milliseconds, belongs to a build that was killed. */
-const leftAfterMs = 10 * 60_000;
+/** A temporary folder of this age in milliseconds is deleted, because its build was killed. */
+const abandonedAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });
-await removeLeft();
+await removeAbandoned();
 let folder = "";
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
   process.once(signal, () => {
@@ -29,10 +30,10 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.kill(process.pid, signal);
   });
 }
-// Set this explicitly: with another value, as in tests, Vite would build a development version.
+// Set `production` explicitly. In tests, NODE_ENV has another value, and Vite would build a development version.
 process.env.NODE_ENV = "production";
-// Create the folder in `dist/`, because a folder cannot be renamed to another file system. Do it synchronously, so that the
-// signal handler knows the name.
+// Create the folder in `dist/`, because a folder cannot be renamed to another file system. Use a synchronous call, so that the
+// signal handler never misses the new folder.
 folder = mkdtempSync(join(dist, ".web-"));
 try {
   await build({
@@ -52,7 +53,7 @@ try {
   await rm(folder, { recursive: true, force: true });
 }
 
-async function removeLeft(): Promise<void> {
+async function removeAbandoned(): Promise<void> {
   for (const name of await readdir(dist)) {
     const path = join(dist, name);
     // Ignore the folder if another build has removed it in the meantime.
@@ -62,7 +63,7 @@ async function removeLeft(): Promise<void> {
           () => Infinity,
         )
       : Infinity;
-    if (mtimeMs < begun.getTime() - leftAfterMs) {
+    if (mtimeMs < begun.getTime() - abandonedAfterMs) {
       await rm(path, { recursive: true, force: true });
     }
   }
@@ -91,7 +92,7 @@ async function replace(): Promise<void> {
       await rename(folder, place);
       return;
     } catch (error) {
-      // Try again: another build has just put its page there. Its page may be older than this one.
+      // Try again: another build has just created the folder `dist/web/`, possibly with an older page.
       throwUnless(error, "ENOTEMPTY", "EEXIST");
     }
   }

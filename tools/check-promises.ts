@@ -1,9 +1,9 @@
 /**
- * Checks that each promise in `docs/promises.md` has a test that exists. If results of test runs are given, these tests must
- * also have passed.
+ * Checks that each promise in `docs/promises.md` names an existing test. With a file of test results, also checks that these
+ * tests have passed.
  *
  *     node tools/check-promises.ts                           checks that the tests exist
- *     node tools/check-promises.ts results.jsonl             also checks that they have passed, except the nightly tests
+ *     node tools/check-promises.ts results.jsonl             also checks that all tests except nightly tests have passed
  *     node tools/check-promises.ts --nightly results.jsonl   also checks that the nightly tests have passed
  */
 import { existsSync, readFileSync } from "node:fs";
@@ -41,7 +41,8 @@ export function brokenPromises(page: string, results?: readonly TestResult[], ni
 }
 
 /**
- * Returns the source of the test, and of the files in `test/` that it imports, because these may contain the name of the test.
+ * Returns the source of a test file and of the files in `test/` that the test file imports. An imported file can contain the
+ * name of the test.
  */
 function sourcesOf(file: string, found = new Set<string>()): string {
   if (!file.startsWith("test/") || found.has(file) || !existsSync(root + file)) {

@@ -1,6 +1,7 @@
 /**
- * Draws doc comments, test names and sentences for readers who have not seen the code. The hash of the commit is the seed, so
- * that nobody can choose the result. A comment is shown with the line of code below it, and a sentence with its heading.
+ * Draws doc comments, test names and sentences, so that readers who do not know the code can judge them. A comment is shown
+ * with the next line of code. A sentence is shown with its heading. The hash of the commit is the seed, so that nobody can
+ * choose the result.
  *
  *     node tools/draw-words.ts
  */
@@ -55,7 +56,7 @@ function sentences(document: string): readonly Piece[] {
   });
 }
 
-/** Draws pieces of text that have more than three words, in the order of the hashes of the commit, file and text. */
+/** Draws texts of more than three words. The order is the order of the hashes of commit, file and text. */
 function draw(
   count: number,
   from: readonly string[],

@@ -1,6 +1,6 @@
 /**
- * Runs long tests, one step after the other. A failed step does not stop the next one. Exits with 1 if a step has failed or, in
- * CI, was not run. If all steps have run, writes `docs/measured.md`.
+ * Runs the long tests as steps, one after another. The next step runs even if a step has failed. Exits with 1 if a step has
+ * failed, or if a step could not run in CI. After a run of all steps, writes `docs/measured.md`.
  *
  *     npm run test:nightly                 runs all steps
  *     npm run test:nightly -- fuzz image   runs only these steps
@@ -66,7 +66,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "nightly");
-/** The timeout of a step in milliseconds. No step takes half of this time. */
+/** The timeout of a step in milliseconds. Every step normally needs less than half of this time. */
 const stepMaxMs = 3 * 3_600_000;
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps);

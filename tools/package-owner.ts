@@ -1,4 +1,4 @@
-/** Exits with 1 if another project owns the npm package name `kibitz-chess`, because the documents tell users to install it. */
+/** Exits with 1 if another project owns the npm package `kibitz-chess`. The documents tell users to install this package. */
 import { spawnSync } from "node:child_process";
 import { styleText } from "node:util";
 import manifest from "../package.json" with { type: "json" };

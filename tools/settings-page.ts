@@ -1,7 +1,8 @@
 /**
- * Updates the table in `docs/settings.md` from `src/wiring/settings.ts`. `npm run update` runs this. Two parts of the table are
- * written by hand, so they stay unchanged: the sentences after the first sentence of a cell, and defaults that depend on the
- * machine.
+ * Updates the table in `docs/settings.md` from `src/wiring/settings.ts`. `npm run update` runs this script. Two parts of the
+ * table are written by hand, and are not changed:
+ * - all sentences of a cell after the first sentence
+ * - default values that depend on the machine
  */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeSettings } from "../src/wiring/config.ts";

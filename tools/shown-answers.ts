@@ -9,7 +9,10 @@ const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/** The settings with which the examples are made: no native engine, because most readers have none, and no cache. */
+/**
+ * The settings of the service that answers the examples. No native engine is used, because most readers have none. The cache is
+ * off.
+ */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
@@ -82,7 +85,7 @@ export interface RecordedExample {
   readonly with_key?: true;
   readonly headers?: Readonly<Record<string, string>>;
   readonly request?: object;
-  /** The status of the response. A new example has neither status nor answer; `npm run update` adds them. */
+  /** The status of the response. Missing in a new example until `npm run update` adds the status and the answer. */
   readonly status?: number;
   readonly answer?: unknown;
 }

@@ -1,8 +1,8 @@
 /**
- * Summarizes the results of `.ci/run` by lane. Exits with 1 if:
+ * Prints the test results of `.ci/run` for each test command. Exits with 1 if:
  * - a test failed, was skipped or did not end
- * - a lane has no results
- * - more than two timed tests needed their second attempt
+ * - a test command has no results
+ * - more than two timed tests passed only at the second attempt
  *
  *     node tools/test-summary.ts results.jsonl
  */
@@ -12,7 +12,7 @@ import type { TestResult } from "../test/support/lane.ts";
 
 const secondRunsMax = 2;
 
-/** A test belongs to the first lane whose pattern matches its file. */
+/** The test commands with the files of their tests. The first matching pattern decides. */
 const lanes: readonly (readonly [name: string, files: RegExp])[] = [
   ["npm run test:timed", /\.timed\.test\.ts$/],
   ["npm run test:slow", /^test\/slow\//],

@@ -33,7 +33,7 @@ export function createClient(url: string): ((depth: number) => Promise<Answered>
   return Object.assign(ask, { [Symbol.dispose]: () => agent.destroy() });
 }
 
-/** Sends requests at random times like many independent callers, even if earlier requests were not answered yet. */
+/** Sends requests at random times, like many independent callers. Does not wait for answers before the next request. */
 export async function offer(
   ask: (depth: number) => Promise<Answered>,
   perSecond: number,

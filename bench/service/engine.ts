@@ -50,7 +50,8 @@ export async function wasmEngine(): Promise<BenchEngine> {
 }
 
 /**
- * Copies the engine and Node to a temporary folder, because the user that runs engines may not be able to read this checkout.
+ * Copies the engine and Node to a temporary folder. Engines run as another user, and this user may be unable to read the
+ * checkout.
  */
 export async function atOnceEngine(): Promise<BenchEngine> {
   const folder = makeDataFolder();

@@ -72,7 +72,7 @@ function readH2load(stdout: string, answerBytes: number): number {
   if (!done || done !== succeeded || failed || errored || timedOut) {
     throw new Error(`not all calls were answered with success:\n${stdout}`);
   }
-  // Use `<` and not `!==`: h2load counts the bytes, but not the requests, of responses that are incomplete at the end.
+  // Use `<` instead of `!==`: at the end, h2load counts the bytes of an incomplete response, but does not count its request.
   if (dataBytes === undefined || dataBytes < done * answerBytes) {
     throw new Error(
       `${done} answers of ${answerBytes} bytes are more than ${dataBytes} bytes: some were refused`,

@@ -1,7 +1,6 @@
 export interface Loaded {
   readonly requests: number;
   readonly seconds: number;
-  /** The median response time. `p99Ms` is the 99th percentile. */
   readonly p50Ms: number;
   readonly p99Ms: number;
 }

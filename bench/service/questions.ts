@@ -5,13 +5,13 @@ import { makeFen } from "chessops/fen";
 import type { NormalMove } from "chessops/types";
 import { createRandom } from "../../test/support/random.ts";
 
-/** The positions of a random game are used from this ply on, because earlier positions repeat too often. */
+/** Positions before this ply are skipped, because the same positions occur in many random games. */
 const pliesMin = 8;
 const pliesMax = 120;
 
 /**
- * Yields an endless sequence of different positions from random games. The game is not over in any of them. The same seed gives
- * the same positions.
+ * Yields different positions from random games without end. The game can continue in each position. The same seed gives the
+ * same positions.
  */
 export function* newPositions(seed: number): Generator<string, never> {
   const random = createRandom(seed);
@@ -36,8 +36,8 @@ function queened(game: Chess, move: NormalMove): NormalMove {
   return promotes ? { ...move, promotion: "queen" } : move;
 }
 
-/** Returns more requests per second than any compared service can answer, so that enough new positions are prepared. */
-export function mostPerSecond(depth: number): number {
+/** A rate in requests per second that no compared service reaches. Enough positions are prepared for this rate. */
+export function perSecondMax(depth: number): number {
   return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
 }
 

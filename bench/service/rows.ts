@@ -3,7 +3,7 @@ import type { BenchEngine } from "./engine.ts";
 import { type BenchOptions, peers, type RowKind } from "./options.ts";
 import type { Peer, PeerSettings, StartedPeer } from "./peer.ts";
 import { kibitzBeside } from "./peers/kibitz.ts";
-import { mostPerSecond, type QuestionBook } from "./questions.ts";
+import { perSecondMax, type QuestionBook } from "./questions.ts";
 import { type Measured, takeTurns } from "./turns.ts";
 
 export interface Row {
@@ -12,11 +12,11 @@ export interface Row {
   readonly depth: number;
   readonly callers: number;
   /**
-   * The total rate of all callers in requests per second. If undefined, a caller sends its next request as soon as it has an
-   * answer.
+   * The total rate of all callers in requests per second. If undefined, each caller sends its next request when its previous
+   * request has been answered.
    */
   readonly perSecond?: number;
-  /** The results of the compared services. The first one is the basis of the comparison. */
+  /** The results of all compared services. All other services are compared with the first service. */
   readonly measured: readonly Measured[];
 }
 
@@ -25,7 +25,7 @@ const repeatedCount = 100;
 type Running = StartedPeer & Pick<Peer, "name" | "keepsHash">;
 
 /**
- * Measures new positions, which are the same for all services in a round. If the options say so, also measures repeated
+ * Measures new positions and repeated positions, as selected in `options.kinds`. In each round, all services get the same
  * positions.
  */
 export async function measureRows(
@@ -89,7 +89,7 @@ async function startAll(
 
 /** Sends requests until V8 has compiled the hot functions and the engines have allocated their memory. */
 async function warmUp(running: readonly Running[], seconds: number, book: QuestionBook): Promise<void> {
-  const file = book.write(mostPerSecond(1) * seconds, (nextFen) => ({ fen: nextFen(), depth: 1 }));
+  const file = book.write(perSecondMax(1) * seconds, (nextFen) => ({ fen: nextFen(), depth: 1 }));
   for (const { load } of running) {
     await load({ file, callers: 8, seconds, repeats: false });
   }
@@ -132,7 +132,7 @@ async function askNew(
   const fileOf = (round: number) => {
     const file =
       files.get(round) ??
-      book.write(mostPerSecond(depth) * Math.ceil(seconds), (nextFen) => ({ fen: nextFen(), depth }));
+      book.write(perSecondMax(depth) * Math.ceil(seconds), (nextFen) => ({ fen: nextFen(), depth }));
     files.set(round, file);
     return file;
   };

@@ -31,7 +31,7 @@ export function spreadOf(turns: readonly Turn[], figure: Figure): Spread {
   return spread(turns.map(figure));
 }
 
-/** Compares each round with the same round of the other service, because other load on the machine slows both. */
+/** Compares the results of two services round by round, because other load on the machine slows both services of a round. */
 export function ratioOf(turns: readonly Turn[], others: readonly Turn[], figure: Figure): Spread {
   return spread(
     turns.map((turn, round) => {

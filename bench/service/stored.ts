@@ -11,14 +11,16 @@ import { takeTurns } from "./turns.ts";
 const questionCount = 100;
 const callers = 8;
 
-/** The settings of each compared node. Without cache and store, a node searches each time. */
+/** The settings of each compared node. The first node has no cache and no store, and searches for every request. */
 const sources = {
   "Kibitz, searched": { KIBITZ_CACHE_MB: "0", KIBITZ_STORE_MB: "0" },
   "Kibitz, stored": { KIBITZ_CACHE_MB: "0" },
   "Kibitz, cached": { KIBITZ_STORE_MB: "0" },
 } as const;
 
-/** Measures a hundred repeated requests, whose answers are searched, stored on disk, or cached in memory. */
+/**
+ * Repeats a hundred requests. Compares nodes that search again, read the answers from disk, or read the answers from the cache.
+ */
 export async function measureStored(
   { depths, rounds, warmSeconds, seconds }: BenchOptions,
   settings: PeerSettings,

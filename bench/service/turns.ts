@@ -15,8 +15,8 @@ export interface Measured {
 }
 
 /**
- * Measures the services one after the other, and in reverse order in each second round. Before each measurement, waits until
- * all servers are idle, because a server may continue a search after its client has disconnected.
+ * Measures the services one after the other. Each second round has the reverse order. Before each measurement, waits until all
+ * servers are idle, because a server may continue a search after the client has disconnected.
  */
 export async function takeTurns(runners: readonly Runner[], rounds: number): Promise<readonly Measured[]> {
   const turns = new Map(runners.map(({ name }): [string, Turn[]] => [name, []]));
@@ -42,15 +42,15 @@ async function measure(pid: number, load: () => Promise<Loaded>): Promise<Turn> 
   };
 }
 
-/** A server is idle after this number of samples without processor time. One sample is not enough on a busy machine. */
-const quietLooks = 3;
+/** The number of samples without processor time after which a server is idle. On a busy machine, one sample is not enough. */
+const idleSamples = 3;
 
 async function untilIdle(pid: number): Promise<void> {
   const busyMs = () => {
     const { ownMs, startedMs } = cpuTimesOf(pid);
     return ownMs + startedMs;
   };
-  for (let before = busyMs(), quiet = 0; quiet < quietLooks; ) {
+  for (let before = busyMs(), quiet = 0; quiet < idleSamples; ) {
     await sleep(100);
     const now = busyMs();
     quiet = now - before <= 10 ? quiet + 1 : 0;

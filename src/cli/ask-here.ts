@@ -57,7 +57,7 @@ export function askHere(input: Input, options: TargetOptions): Target {
   };
 }
 
-/** A problem with the answer store is logged at the level `info`, because the command succeeds without the store. */
+/** If the answer store fails, the error is logged at the level `info`, because the command succeeds without the store. */
 async function open(
   { host, values: { engine, path } }: Input,
   { stores = false, settings }: TargetOptions,
@@ -84,7 +84,8 @@ async function open(
 }
 
 /**
- * Validates a request before an engine is started, because a start needs a second. Throws KibitzError for an invalid request.
+ * Validates a request before an engine is started, because an engine needs a second to start. Throws KibitzError for an invalid
+ * request.
  */
 function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const message = readRequest(sent);

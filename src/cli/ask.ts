@@ -2,7 +2,10 @@ import type { CommandInput } from "./command.ts";
 import { remoteAddressOf } from "./remote-address.ts";
 import type { Target, TargetOptions } from "./target.ts";
 
-/** Imports only the engine modules or only the HTTP client, to start quickly. Throws UsageError if `--url` is invalid. */
+/**
+ * With `--url`, imports only the HTTP client. Without `--url`, imports only the service. Throws UsageError if `--url` is
+ * invalid.
+ */
 export async function ask(
   input: Pick<CommandInput, "values" | "host" | "signal">,
   options: TargetOptions = {},

@@ -8,7 +8,7 @@ import type { Log } from "../log/log.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builder = "tools/build-page.ts";
 
-/** The sources of the page. Folders are in this list, because deleting a file changes only the time of the file's folder. */
+/** The sources of the page. The list includes folders, because a deleted file changes the modification time of its folder. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
   // The modules of the service that the page imports, and all imports of these modules.

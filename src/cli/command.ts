@@ -6,7 +6,7 @@ import { wrapped } from "./style.ts";
 export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
 
 export interface Command {
-  /** The command with its arguments, such as `eval <fen>`. A command without arguments has only its name here. */
+  /** The command with its arguments, such as `eval <fen>`. */
   readonly usage: string;
   readonly about: string;
   readonly options: Readonly<Record<string, CommandOption>>;
@@ -68,7 +68,10 @@ function rowOfOption([name, { short, value, about }]: [string, CommandOption]): 
   return [`${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`, about];
 }
 
-/** If the left column is wider than half of `width`, puts the right column below the left column. `width` is in characters. */
+/**
+ * Formats two columns. If the left column is wider than half of `width`, the right column is below the left column. `width` is
+ * in characters.
+ */
 export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): readonly string[] {
   const indent = rows.reduce((widest, [left]) => Math.max(widest, left.length), 0) + 4;
   return indent > width / 2

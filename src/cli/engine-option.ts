@@ -3,7 +3,10 @@ import type { EngineOption } from "../engine/engine.ts";
 
 export type { EngineOption };
 
-/** Ignores options whose description this version cannot read, because the service may be newer. */
+/**
+ * Reads the engine options from the description that the service sends. Skips an option of an unknown type, because the service
+ * may be newer than this program.
+ */
 export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly EngineOption[] {
   const properties = objectOf(optionsSchema?.properties);
   return Object.entries(properties).flatMap(([name, property]): readonly EngineOption[] => {

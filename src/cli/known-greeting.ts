@@ -9,12 +9,12 @@ import type { CommandInput } from "./command.ts";
 
 /** The stored answer to the command `uci`. A chess program gets this answer before an engine has started. */
 export interface KnownGreeting {
-  /** Undefined at the first start, after a change of engines, and if the stored file is damaged. */
+  /** Undefined if no answer is stored for the present engines, or if the stored file is damaged. */
   readonly lines: readonly string[] | undefined;
   keep(lines: readonly string[]): Promise<void>;
 }
 
-/** The file name contains a digest of the engine files and of all settings that select the engine. */
+/** Reads the stored answer. The file name contains a digest of the engine files and of all settings that select the engine. */
 export async function readKnownGreeting({
   values,
   host,

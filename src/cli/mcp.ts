@@ -87,7 +87,10 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
   };
 }
 
-/** Calls about the rules of chess are served in this process, even with `--url`. No limit applies to these calls. */
+/**
+ * Calls about the rules of chess need no engine. Therefore these calls are answered in this process even with `--url`, and no
+ * rate limit applies.
+ */
 function answerersOf({ transport, preflight }: Target): Answerers {
   return {
     plain: createPlainCalls({

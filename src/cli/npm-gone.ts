@@ -1,11 +1,10 @@
 import type { Host } from "./host.ts";
 
-const lookEveryMs = 1000;
+const checkEveryMs = 1000;
 
 /**
- * Calls `gone` once when npm, npx or their shell has ended. Otherwise the server would keep its port, because most shells do
- * not forward npm's SIGTERM. Does nothing if npm did not start this process, or started this process in the background. Returns
- * a function that ends the observation.
+ * Calls `gone` once when npm, npx or their shell has ended. Without this function, the server would keep running and keep its
+ * port, because most shells do not forward npm's SIGTERM. Returns a function that stops the timer.
  */
 export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => void {
   if (!isAwaitedByNpm(env.npm_lifecycle_script)) {
@@ -17,17 +16,20 @@ export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => v
       clearInterval(timer);
       gone();
     }
-  }, lookEveryMs).unref();
+  }, checkEveryMs).unref();
   return () => clearInterval(timer);
 }
 
-/** `script` may belong to any ancestor process, because environment variables are inherited. */
+/**
+ * Returns true if `script` starts `kibitz` in the foreground. `script` can be the script of a parent process, because
+ * environment variables are inherited.
+ */
 function isAwaitedByNpm(script = ""): boolean {
   const background = /(?<![&>])&(?![&>])/;
   return /\bkibitz\b/.test(script) && !background.test(script);
 }
 
-/** Needed on Windows, where `process.ppid` does not change when the parent process ends. */
+/** This check is necessary on Windows, where `process.ppid` does not change when the parent process ends. */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -1,7 +1,6 @@
 import { readSearchMoves } from "../chess/search-moves.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 
-/** The content of a line with a FEN or an EPD. */
 export interface PositionLine {
   readonly fen: string;
   readonly id: string | undefined;

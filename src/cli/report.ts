@@ -72,7 +72,10 @@ function endOf(reason: StopReason | undefined): string {
   return reason === StopReason.DEPTH ? "" : `, stopped by ${wordOf(StopReason, reason)}`;
 }
 
-/** Returns the name that plain JSON uses for an enum value, such as `server_limit`. Returns the number of an unknown value. */
+/**
+ * Returns the name that the JSON API uses for an enum value, such as `server_limit`. Returns the number if the value is
+ * unknown.
+ */
 export function wordOf(values: Readonly<Record<string, number>>, value: number): string {
   const name = Object.keys(values).find((name) => values[name] === value);
   return name?.toLowerCase() ?? String(value);

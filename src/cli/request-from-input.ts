@@ -120,7 +120,7 @@ function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
   );
 }
 
-/** Converts numbers and booleans. Returns any other text unchanged, because the validation rejects such text. */
+/** Converts numbers and booleans. Returns any other text unchanged, because the validation of the request rejects such text. */
 function valueOfText(text: string): number | boolean | string {
   if (/^-?\d+(\.\d+)?$/.test(text)) {
     return Number(text);

@@ -130,8 +130,8 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
         if (!(thrown instanceof KibitzError && isOfGame(thrown))) {
           throw thrown;
         }
-        // The message about an unreadable game contains line and column. The message about a rejected game contains no place in
-        // the file.
+        // If the game cannot be read, the message contains the line and column. If the service rejects the game, the message
+        // contains no line.
         const isPlaced = thrown.violations.some((violation) => violation.place?.line !== undefined);
         reportRefusal(thrown, place, isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${title}: `, run);
       }

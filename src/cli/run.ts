@@ -58,7 +58,7 @@ async function runCommand(
   const interrupted = new AbortController();
   const interrupt = (cause: NodeJS.Signals) => {
     if (interrupted.signal.aborted) {
-      // Exit explicitly: as the first process of a container, this process is not ended by the kernel's default for signals.
+      // Exit explicitly. In a container, this process has the id 1, and the kernel does not end such a process after a signal.
       host.exit(exitCode.interrupted);
     }
     interrupted.abort(new Error(cause));

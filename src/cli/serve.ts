@@ -96,7 +96,7 @@ function dangersOf(lacks: readonly Guard[]): string {
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
 }
 
-/** Imports the modules for plans only if KIBITZ_PLANS is set, so that the engines start sooner. */
+/** Imports the modules for plans only if KIBITZ_PLANS is set, because each import delays the start of the engines. */
 async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Promise<readonly string[]> {
   if (!plansFile) {
     return [];

@@ -6,10 +6,7 @@ export function columnsOf({ env, stdout }: Pick<Host, "env" | "stdout">): number
   return Number.isInteger(asked) && asked > 0 ? asked : (stdout.isTTY && stdout.columns) || undefined;
 }
 
-/**
- * Breaks a long line. By default, the second line and all following lines have two more spaces at the beginning than the first
- * line.
- */
+/** Breaks a long line. By default, the following lines are indented by two more spaces than the first line. */
 export function wrapped(
   line: string,
   columns: number,

@@ -24,7 +24,8 @@ interface ConversationSetting {
 }
 
 /**
- * Serves a chess program until the program quits or closes its output. Separate from `uci.ts`, so that `uci.ts` loads quickly.
+ * Serves a chess program until the program quits or closes its output. This function is not in `uci.ts`, because `uci.ts` must
+ * load quickly.
  */
 export async function converse({ input, lines, say, onGreeting }: ConversationSetting): Promise<void> {
   const { signal } = input;

@@ -22,15 +22,16 @@ export interface EngineVersion {
 type Resolution =
   | { readonly kind: "build"; readonly build: EngineBuild }
   | { readonly kind: "unknown_engine" }
-  /** `runnable` is empty if the request names `latest` and no engine can run on the requested path. */
+  /** `runnable` contains the paths on which the requested engine can run. Empty for the engine `latest`. */
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
 /**
- * Decides which builds the names `auto` and `latest` mean:
- * - The path `auto` means the native build. If the native build was modified, `auto` means the WebAssembly build.
- * - The engine `latest` means `defaultEngine`. If `defaultEngine` is undefined, `latest` means the newest stable Stockfish.
- *   Without a stable Stockfish, `latest` means the newest stable version of another family.
- * - If this engine cannot run on the requested path, `latest` means the newest engine that can run on this path.
+ * Selects the build for the names `auto` and `latest`:
+ * - The path `auto` selects the native build. If the native build was modified, `auto` selects the WebAssembly build.
+ * - The engine `latest` selects the engine `defaultEngine`. If `defaultEngine` is undefined, `latest` selects the newest stable
+ *   Stockfish. Without any Stockfish, `latest` selects the newest stable version of another family. If no version of the family
+ *   is stable, `latest` selects the newest version.
+ * - If the engine for `latest` cannot run on the requested path, `latest` selects the newest engine that can run on this path.
  *
  * Throws if `builds` is empty, or if no build has the id `defaultEngine`.
  */
@@ -109,8 +110,8 @@ function orderFamilies(
 }
 
 /**
- * Compares the number of nodes in the self-test. A different number means that the native build was modified. With several
- * threads, the number varies and is not compared.
+ * Compares the number of nodes in the self-test. If the numbers differ, the native build was modified. With several threads,
+ * the number changes from search to search and is not compared.
  */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;

@@ -163,15 +163,16 @@ interface FailureOptions extends ErrorOptions {
 }
 
 /**
- * Thrown when an engine fails. The session has ended, with one exception: an engine that was stopped before its first `info`
- * line can run further searches.
+ * Thrown when an engine fails. After the error, the session has usually ended. If the engine was stopped before its first
+ * `info` line, the session can run further searches.
  */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
   /** Milliseconds until a retry may succeed. Undefined if unknown. */
   readonly retryAfterMs: number | undefined;
   /**
-   * True if the position may make another engine fail, too. False for a slow machine, and if another process killed the engine.
+   * True if the position may also make another engine fail. False if the machine was slow, or if another process killed the
+   * engine.
    */
   readonly blamesPosition: boolean;
 
@@ -201,7 +202,7 @@ export interface EngineSession extends AsyncDisposable {
    * @throws EngineFailure if the engine fails or is killed; the reason of `signal` if the engine stops in time
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
-  /** Ends a running search as if its time were over. The caller receives the result so far. */
+  /** Ends a running search early. The caller receives the result so far, as if the time limit had passed. */
   cutShort(): void;
 }
 

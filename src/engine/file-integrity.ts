@@ -12,8 +12,8 @@ export interface Pin {
 }
 
 /**
- * Returns the digest of the files `digested`. `alongside` contains further files, such as a loader. Without a pin, the present
- * content of all files is assumed to be correct.
+ * Returns the digest of the files `digested`. Later checks also compare the other files, such as a loader (`alongside`).
+ * Without a pin, later checks compare the files with their present content.
  */
 export async function fingerprintFiles(
   digested: readonly string[],

@@ -143,8 +143,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         onStartFailed(build, error);
       }
     }
-    // Start replacements later: if an engine failed during a search, the retry of this search must start the next engine. The
-    // trace of the search then contains that start.
+    // Start replacements later. If an engine failed during a search, the retry of the search must start the next engine, so
+    // that the start is in the trace of the search.
     setImmediate(replenish);
   }
 
@@ -336,8 +336,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 }
 
 /**
- * Checks the content of WebAssembly files while the engine loads, to save time. A wrong file runs only in the sandbox, and no
- * search uses the file.
+ * Checks the content of WebAssembly files while the engine loads, because this saves time. If the content is wrong, the engine
+ * is closed before its first search.
  */
 async function startUnchanged(
   backend: EngineBackend,

@@ -11,8 +11,8 @@ import {
 import type { EnginePool } from "./pool.ts";
 
 /**
- * Retries a failed search once on another engine. Settles when no engine runs the search any more, at most half a second after
- * an abort.
+ * Runs a search. Retries a failed search once on another engine. After an abort, settles when the search has released its
+ * engine, within half a second.
  */
 export type SearchWithRetry = (
   build: EngineBuild,
@@ -22,7 +22,7 @@ export type SearchWithRetry = (
   onEngine?: OnEngine,
 ) => Promise<SearchDone>;
 
-/** Called with `true` when the search receives an engine, and with `false` when the search has returned the engine. */
+/** Called with `true` when an engine begins the search, and with `false` when the search releases the engine. */
 type OnEngine = (hasEngine: boolean) => void;
 
 const attemptsMax = 2;
@@ -32,18 +32,19 @@ const strikesMax = 2;
 
 /**
  * The rules for the second attempt:
- * - The search gets its full time again, so that a failure does not reduce the depth.
- * - The progress may begin again at a lower depth.
- * - After `overtime`, no second attempt is made, because the client has already waited for the promised time.
+ * - The time limit starts again, so that a failure does not reduce the depth.
+ * - The progress may start again at a lower depth.
+ * - After `overtime`, no second attempt is made, because the answer would be too late for the client.
  *
- * `refuseMs` is the duration of a quarantine.
+ * @param refuseMs the duration of a quarantine
  */
 export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_000): SearchWithRetry {
   const strikes = new LRUCache<string, number>({ max: 10_000, ttl: refuseMs });
 
   return async (build, job, signal, onProgress, onEngine = () => {}) => {
     const { id: engine, path } = build;
-    // Do not include limits and searched moves. Otherwise a client could crash an engine with each variation of them.
+    // Quarantine the position for all limits and search moves. Otherwise a client could make an engine fail with each change of
+    // the limits.
     const key = `${engine} ${path} ${build.file} ${job.position.fen}`;
     for (let attempt = 1; ; attempt++) {
       if ((strikes.get(key) ?? 0) >= strikesMax) {

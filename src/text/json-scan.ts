@@ -13,11 +13,11 @@ export interface JsonCount {
   readonly parts: number;
   /** The number of object members in the text. */
   readonly members: number;
-  /** The number of elements in all arrays that are direct members of the outermost object. */
+  /** The number of array elements in the fields of the outermost object. */
   readonly items: number;
-  /** The number of characters in the longest of the `items`. */
+  /** The number of characters in the longest array element. */
   readonly itemLength: number;
-  /** The largest number of object members that one of the `items` contains. */
+  /** The largest number of object members in one array element. */
   readonly itemMembers: number;
 }
 
@@ -26,7 +26,7 @@ export function countJson(text: string): JsonCount {
   let [levels, parts, members, items, itemLength, itemMembers] = [0, 0, 0, 0, 0, 0];
   let depth = 0;
   let isInList = false;
-  /** The index at which the current item starts, and the number of members before this item. */
+  /** The index at which the current array element starts, and the number of members before this element. */
   let [itemAt, membersBefore] = [0, 0];
 
   function endItem(end: number): void {

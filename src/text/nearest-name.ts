@@ -1,4 +1,4 @@
-/** Longer text is not compared with names: such text is not a typing error, and the comparison would be slow. */
+/** A longer text is not compared with names, because the comparison would be slow. */
 const guessMaxCharacters = 32;
 
 /** Returns the most similar name with at most two typing errors. Ignores upper and lower case and separators. */
@@ -28,7 +28,6 @@ export function didYouMean(
   return meant === undefined ? otherwise : `did you mean ${show(meant)}?`;
 }
 
-/** Converts `movetimeMs`, `MoveTime-MS` and `movetime_ms` to the same name. */
 function withoutCase(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }

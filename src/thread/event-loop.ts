@@ -26,7 +26,7 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
     let lastTurn: Promise<void> = Promise.resolve();
     let endsAt = Number.NEGATIVE_INFINITY;
 
-    // Wait until the previous step has begun, because that step may use up the time slice.
+    // Wait until the previous step has started, because this step may use the rest of the time slice.
     async function begin(): Promise<void> {
       if (now() >= endsAt) {
         await nextSlice();
@@ -60,15 +60,17 @@ export interface EventLoopLag extends Disposable {
 /** The interval of Node's delay samples in milliseconds. Each sample includes the interval: an idle event loop shows 20 ms. */
 const sampleMs = 20;
 /**
- * Overload limit in milliseconds. If even the smallest sample exceeds the limit, every iteration of the event loop was delayed.
- * The method is from CoDel, RFC 8289.
+ * The limit of an overload, in milliseconds. If the smallest sample exceeds the limit, every iteration of the event loop was
+ * delayed. RFC 8289 (CoDel) describes this method.
  */
 const lateMs = sampleMs + 50;
 const evaluateMs = 1000;
 /** With fewer samples, a few long pauses of the garbage collector or the machine would look like overload. */
 const samplesMin = 5;
 
-/** Measures only while requests arrive, because the timer wakes the process fifty times per second. */
+/**
+ * Measures the delay only while requests arrive, because the timer of the measurement wakes the process fifty times per second.
+ */
 export function createEventLoopLag(
   delays: ELDHistogram = monitorEventLoopDelay({ resolution: sampleMs }),
 ): EventLoopLag {

@@ -13,7 +13,7 @@ export interface Program extends AsyncDisposable {
 export interface ProgramOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly onLine?: (line: string) => void;
-  /** Resolves with true if the program is ready. Called repeatedly until then. */
+  /** Called repeatedly until the promise resolves with true. */
   readonly isReady: () => Promise<boolean>;
 }
 

@@ -9,8 +9,8 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = cacheFolder("image");
 
 /**
- * Makes a base image like `node:26.10.0-trixie-slim` without downloading an image: a minimal Debian from mmdebstrap, with the
- * Node of this checkout, and npm. Throws Error if the Node of this checkout has another version than the image name.
+ * Makes a base image like `node:26.10.0-trixie-slim` without a download from an image registry. The image contains a minimal
+ * Debian from mmdebstrap, the Node of this checkout, and npm. Throws Error if this Node does not have the version in `name`.
  */
 export function makeBaseImage({ podman, folder }: Containers, name: string): void {
   const [, version = "", suite = ""] = /^node:([\d.]+)-(\w+)-slim$/.exec(name) ?? [];

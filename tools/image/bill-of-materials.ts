@@ -64,7 +64,7 @@ function debianPackages(image: string): readonly Component[] {
     });
 }
 
-/** The digests are the same as in the response to `GET /engines`. */
+/** Lists the engine files with the same digests as `GET /engines`. */
 function engineFiles(image: string): readonly Component[] {
   const bin = "app/node_modules/stockfish/bin";
   const files = readdirSync(join(image, bin)).map((file) => `/${bin}/${file}`);

@@ -40,7 +40,9 @@ export function buildImage({ podman, folder }: Containers, tag: string): void {
   );
 }
 
-/** Returns volumes with this machine's npm settings. The build can read them, and the image does not contain them. */
+/**
+ * Returns volumes that contain the npm settings of this machine. The build reads the volumes. They are not a part of the image.
+ */
 function settingsOfNpm(folder: string): readonly string[] {
   const setting = (key: string) =>
     execFileSync("npm", ["config", "get", key], {

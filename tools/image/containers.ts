@@ -16,7 +16,10 @@ interface Failed {
   readonly stdout?: Buffer;
 }
 
-/** Matches Podman's warning that health checks do not run without systemd. `tryContainer` runs the health check itself. */
+/**
+ * Matches Podman's warning that health checks need systemd. The warning is unimportant, because `tryContainer` runs the health
+ * check.
+ */
 const noTimer = /systemd connection/;
 
 export function openContainers(): Containers {

@@ -12,8 +12,8 @@ import { createSchemas } from "./schemas.ts";
 
 export interface DocumentOptions {
   /**
-   * The descriptors must contain comments. Only the plugin of `buf generate` gets such descriptors; those in generated code
-   * have none.
+   * Must be the descriptors that `buf generate` passes to its plugin, because descriptors in generated code contain no
+   * comments.
    */
   readonly services: readonly DescService[];
   readonly version: string;

@@ -2,7 +2,7 @@ import type { ErrorCode } from "../../src/errors/catalog.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
 /**
- * Returns the errors that a route can respond with. The lists are written by hand, and tests compare them with a running
+ * Returns the error codes of a route. The lists in this file are written by hand. Tests compare the lists with a running
  * service.
  */
 export function errorsOfRoute(route: Route): readonly ErrorCode[] {
@@ -66,9 +66,10 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   Evaluate: inAnalyses,
   FindBestMove: inAnalyses,
   StreamEvaluate: inAnalyses,
-  // A review has no options, but an engine may not support the variant of the game.
+  // Omit `option_not_allowed`, because a review has no engine options. Keep the other errors: an engine may not support a
+  // variant.
   ReviewGame: [...inAnalyses.filter((code) => code !== "option_not_allowed"), "invalid_pgn"],
-  // The other errors of a batch are in the results of its items.
+  // Omit the errors of analyses, because a batch returns them in the results of its items.
   EvaluateBatch: counted,
   CreateKey: ["self_service_disabled"],
   GetKey: ["api_key_required"],

@@ -44,11 +44,11 @@ export function operationOf(route: Route, parts: OperationParts): Json {
         headers: {
           ...headersNamed("RequestId"),
           ...(isCounted(route) && headersNamed("RateLimitPolicy", "RateLimit")),
-          ...(isRevalidated(route) && headersNamed("ETag")),
+          ...(hasEtag(route) && headersNamed("ETag")),
         },
         content: contentOf(route, parts),
       },
-      ...(isRevalidated(route) && {
+      ...(hasEtag(route) && {
         304: {
           description: "If-None-Match names the answer: it has not changed.",
           headers: headersNamed("RequestId", "ETag"),
@@ -60,7 +60,7 @@ export function operationOf(route: Route, parts: OperationParts): Json {
 }
 
 /** True if the responses of the route have an ETag header. */
-function isRevalidated(route: Route): boolean {
+function hasEtag(route: Route): boolean {
   return route.verb === "GET" && !needsKey(route);
 }
 
@@ -121,8 +121,8 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
 }
 
 /**
- * Returns the schema of one event, because OpenAPI 3.1 cannot describe a stream of events.
- * @param nameOfAnswer name of the last event, if it contains the complete response
+ * Returns the schema of a single event, because OpenAPI 3.1 cannot describe a stream of events.
+ * @param nameOfAnswer the name of the last event if this event contains the complete response
  */
 function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {
   const { choice, answer } = eventsOf(method);

@@ -46,7 +46,7 @@ function descriptionOf(codes: readonly ErrorCode[]): string {
 }
 
 function headersOf(status: number, counted: boolean): Json {
-  // Rate limit headers need a known caller and a counted request.
+  // A response has rate limit headers only if the service knows the caller and has counted the request.
   const windows = status === 500 || (counted && [400, 402, 429, 503, 504].includes(status));
   return {
     ...headersNamed("RequestId"),

@@ -3,8 +3,8 @@ import { type Json, refTo } from "./json.ts";
 
 export interface ResponseComponents {
   /**
-   * Stores equal responses only once. The name of a response is its error code, or is made from `operationId` if there are
-   * several codes. Returns a reference.
+   * Stores a response, and returns a reference. Equal responses are stored only once. A response with one error code is named
+   * after the code. A response with several codes is named after `operationId`.
    */
   readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
   all(): Json;
@@ -22,7 +22,7 @@ export function createResponseComponents(): ResponseComponents {
       }
       const [only = "", ...more] = codes;
       const ofCall = pascal(`${operationId} ${STATUS_CODES[status]}`);
-      // Use the operation in the name if the error code is already the name of a response with other headers.
+      // Use the name of the operation if another response already has the name of the error code.
       const name = more.length === 0 && !(pascal(only) in responses) ? pascal(only) : ofCall;
       if (name in responses) {
         throw new Error(`two responses have the name ${name}`);

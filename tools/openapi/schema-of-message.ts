@@ -13,7 +13,7 @@ import { orNull, type Refer, schemaOfValue } from "./schema-of-field.ts";
 
 /** Returns a schema without additional properties. Optional fields may be null. */
 export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
-  const required = desc.fields.filter(isNeeded).map(({ name }) => name);
+  const required = desc.fields.filter(isRequired).map(({ name }) => name);
   return {
     type: "object",
     description: descriptionOf(desc),
@@ -24,7 +24,7 @@ export function schemaOfRequest(desc: DescMessage, refer: Refer): Json {
 }
 
 /** True if the validation rules reject an absent or empty field. */
-function isNeeded(field: DescField): boolean {
+function isRequired(field: DescField): boolean {
   const rules = rulesOfField(field);
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
 }
@@ -34,7 +34,7 @@ function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
   // A scalar field without `optional` must not be null, because proto3 cannot represent its absence.
   const nullable =
-    !isNeeded(field) &&
+    !isRequired(field) &&
     (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT);
   return { ...(nullable ? orNull(value) : value), description: commentOf(field) };
 }
@@ -58,7 +58,10 @@ function answerProperty(field: DescField, refer: Refer): Json {
   return { ...(canBeNull(field) ? orNull(value) : value), description: commentOf(field) };
 }
 
-/** Throws if a response type has validation rules: a newer service may send other values, which strict clients would reject. */
+/**
+ * Throws if a response type has validation rules. A newer service may send values that break the rules, and strict clients
+ * would then reject the response.
+ */
 function refuseRules(desc: DescMessage): void {
   const ruled =
     desc.fields.find((field) => hasOption(field, fieldOption)) ??

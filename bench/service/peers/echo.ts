@@ -1,5 +1,6 @@
 /**
- * An HTTP server that parses each request and always sends the same response, which it has read from standard input.
+ * An HTTP server that parses each request and always sends the same response. The server reads this response from standard
+ * input when it starts.
  *
  *     node echo.ts <port>
  */

@@ -5,7 +5,7 @@ import { makeDataFolder } from "../../data-folder.ts";
 import type { Peer, PeerSettings, StartedPeer } from "../peer.ts";
 import { loadByWrk } from "../wrk.ts";
 
-/** Limits that are counted, but never reached. */
+/** High limits: the node counts each request, but no request exceeds a limit. */
 const plans = {
   plans: [
     {
@@ -24,7 +24,7 @@ const plans = {
 
 export interface KibitzOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** The folder of another checkout of Kibitz, which runs instead of this one. */
+  /** The folder of another checkout. If set, the Kibitz of that checkout is started. */
   readonly checkout?: string;
 }
 

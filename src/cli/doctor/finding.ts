@@ -8,7 +8,7 @@ export interface Finding {
   readonly advice?: string;
 }
 
-/** Yields a finding for each problem of the machine. Never rejects because of such a problem. */
+/** Checks a part of the machine or of the configuration. A problem is a finding, and never an error. */
 export type Check = (config: Config, signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
 
 export const good = (part: string, found: string): Finding => ({ part, state: "good", found });

@@ -47,7 +47,7 @@ function createAnnotatedFile(
     path,
     signal,
   );
-  /** `read` is the number of bytes that were read. `kept` is the size of the games that remain in the file, in bytes. */
+  /** `read` is the number of bytes that were read. `kept` is the total size in bytes of the games that remain in the file. */
   let read = 0;
   let kept = 0;
   let hasReadAll = !mayHaveGames;

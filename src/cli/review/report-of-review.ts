@@ -145,7 +145,8 @@ function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue
 const boardsMax = 5;
 
 /**
- * Returns the mistakes and blunders that lost most, in the order of the game. Among equal losses, earlier moves are preferred.
+ * Returns the mistakes and blunders with the largest losses of winning chance, in the order of the game. If two losses are
+ * equal, prefers the earlier move.
  */
 function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
   return judged

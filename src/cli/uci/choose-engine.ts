@@ -3,8 +3,8 @@ import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
 /**
- * `latest` means the default engine. If the default engine has no build for the path, `latest` means the newest engine with
- * such a build. Throws KibitzError if no engine matches.
+ * Returns the engine with the requested id and path. The id `latest` selects the default engine, or the newest engine with the
+ * requested path. Throws KibitzError if no engine matches.
  */
 export function chooseEngine(
   engines: readonly Engine[],

@@ -9,7 +9,7 @@ export type UciCommand =
       readonly kind: "position";
       readonly fen: string;
       readonly moves: readonly string[];
-      /** An error message if the command cannot be read, otherwise undefined. */
+      /** An error message if the word `moves` is missing, otherwise undefined. */
       readonly misplaced: string | undefined;
     }
   | { readonly kind: "go"; readonly go: Go };
@@ -86,7 +86,7 @@ function misplacedIn(fen: readonly string[]): string | undefined {
   return `the word moves is missing before ${echo(first)}; write: position ${echo(position.join(" "))} moves ${written}`;
 }
 
-/** If the keyword is missing, the second part is undefined. */
+/** The second part is undefined if the keyword is missing. */
 function splitAt(
   keyword: string,
   words: readonly string[],

@@ -42,17 +42,23 @@ const firstMoveMs = 120;
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
-/** The largest number of attempts of a search without a clock. A search that waits for a command has no such limit. */
+/**
+ * A search without a clock is retried until this number of attempts. A search that waits for a command is retried without
+ * limit.
+ */
 const triesMax = 6;
 const patienceMaxMs = 60_000;
 
 /**
- * The states of a search. In the state `searching`, a failed request is retried.
+ * The states of a search:
  *
  *     searching ── last iteration, or a failure that cannot be retried ──> ended ── stop, ponderhit ──> over
  *         └────── the time is up, stop, the mate was found, or a new go ──────────────────────────────> over
  *
- * If the best move need not wait for a command, `ended` changes to `over` at once.
+ * - `searching`: the service is searching, or a failed request will be retried.
+ * - `ended`: the best move is known, but the chess program must first send `stop` or `ponderhit`. If no command is necessary,
+ *   the state `over` follows at once.
+ * - `over`: the best move was sent.
  */
 export function startSearch(setting: SearchSetting): RunningSearch {
   const { task, watch, narrow, legalMove, mateOf, report } = setting;

@@ -187,7 +187,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     });
   }
 
-  /** Returns the legal moves in `texts`, and reports the rest. An empty result means that all moves are searched. */
+  /** Returns the legal moves in `texts`. Reports the other moves. An empty result means that all moves are searched. */
   function searchMovesOf(searched: Position, texts: readonly string[]): readonly string[] {
     return texts.flatMap((text, index) => {
       const reading = readSearchMoves(searched, [text], index);

@@ -55,7 +55,7 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const multipv = inside("MultiPV", options.multipv, bounds.multipv);
   const time = timeOf();
   const waitsFor = go.infinite ? "stop" : go.ponder ? "ponderhit" : undefined;
-  // While the opponent is thinking, ignore the time for the next move.
+  // Ignore the clock while the search waits for `stop` or `ponderhit`.
   const searchMs = waitsFor === undefined && time ? time.searchMs : bounds.movetimeMs;
   const isOpen = depth === undefined && nodes === undefined;
   return {

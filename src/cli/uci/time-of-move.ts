@@ -21,7 +21,7 @@ const firstMoveMs = 300;
 /** Milliseconds for a search after the clock has run out. The chess program may still accept the move. */
 const clockOutMs = 50;
 
-/** With fewer milliseconds on the clock, no move can be sent in time. */
+/** With less time on the clock, in milliseconds, no move can be sent in time. */
 const clockLeastMs = 10;
 
 /**
@@ -33,13 +33,15 @@ const clockMostMs = 2 ** 31 - 1;
 const movesExpected = 30;
 
 /**
- * The number of additional moves for which overhead is reserved. On a busy machine, a single move can use all of the reserve.
+ * The overhead is reserved for this number of additional moves, because on a busy machine one move can need the entire reserve.
  */
 const movesSpare = 2;
 
 /**
- * The largest fraction of the clock for one move: usually `clockShare`; `lastMoveShare` before a time control; `firstMoveShare`
- * while no move was found.
+ * The largest fraction of the clock for one move:
+ * - `clockShare`: the usual fraction.
+ * - `lastMoveShare`: the fraction for the last move before a time control.
+ * - `firstMoveShare`: the fraction while the search has found no move.
  */
 const clockShare = 0.4;
 const lastMoveShare = 0.8;
@@ -67,7 +69,7 @@ export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, o
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** Sends the move slightly after the fixed time, like other engines. */
+/** The move is sent slightly after the fixed time. Other engines do the same. */
 export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };

@@ -104,7 +104,7 @@ export async function createSandbox({
 
 interface Chain {
   readonly links: readonly Link[];
-  /** The user as which Node starts the chain. Undefined means the user of the server. */
+  /** Node starts the first program as this user. Undefined means the user of the server. */
   readonly runAs: EngineUser | undefined;
 }
 

@@ -24,10 +24,10 @@ export function createChildProcess(command: EngineCommand): UciTransport {
   let failure: Error | undefined;
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (_code, signal) => {
-      // Kill the children of a script at once, because they keep its pipes open. As long as a child lives, no other process
-      // gets the id of the group.
+      // Kill the child processes of a script now, because they keep the pipes open. The process group still has the same id
+      // while a child process is running.
       if (killGroup(child)) {
-        // The rest of the children's output is incomplete, because their input ended with the script.
+        // Ignore the remaining output of the child processes, because this output is incomplete.
         child.stdout?.destroy();
       }
       resolve(signal && !crashSignals.has(signal) ? "outside" : "itself");
@@ -71,7 +71,7 @@ const crashSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGTRAP",
 ]);
 
-/** If no file descriptors are available, Node returns a process without pipes, and emits the error later. */
+/** If no file descriptors are available, Node returns a process whose pipes are undefined, and emits the error later. */
 type EngineProcess = ChildProcess & {
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;

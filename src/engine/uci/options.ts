@@ -9,10 +9,10 @@ export interface UciOption {
 }
 
 /**
- * The engine options that clients may set. All other options are unsafe or unsuitable:
- * - Strings and paths can read and write files (`Debug Log File`, `EvalFile`, `SyzygyPath`).
- * - `nodestime` changes the meaning of time.
- * - `Hash` and `Threads` are fixed at the start of the engine.
+ * The engine options that clients may set. All other options are forbidden:
+ * - Strings and paths, such as `Debug Log File`, `EvalFile` and `SyzygyPath`, because they can read and write files.
+ * - `nodestime`, because it changes the meaning of time limits.
+ * - `Hash` and `Threads`, because they are set when the engine starts.
  */
 const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
   new Map([

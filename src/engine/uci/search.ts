@@ -33,8 +33,8 @@ interface SearchOptions {
 const deepest = 245;
 
 /**
- * After `stop`, an engine that uses the processor for this fraction of `stopMs` is ignoring `stop`. If the engine uses less,
- * the machine is slow.
+ * If an engine does not end a search in time after `stop`, this fraction decides. An engine that used the processor for more
+ * than this fraction of `stopMs` has ignored `stop`. Otherwise the machine was slow.
  */
 const overtimeShare = 0.25;
 
@@ -42,11 +42,11 @@ const overtimeShare = 0.25;
  * Kills the engine if the engine
  * - rejects the position,
  * - ends the search without an `info` line, without a move or with an illegal move,
- * - is silent and does not answer `isready`,
+ * - prints nothing and does not answer `isready`,
  * - does not end in time after `stop`.
  *
- * If the time limit passes before the first `info` line, the search gets slightly more time, because only this line has a
- * score.
+ * If the time limit passes before the first `info` line, waits slightly longer for this line, because only an `info` line
+ * contains a score.
  */
 export function startSearch(
   transport: UciTransport,
@@ -124,8 +124,9 @@ export function startSearch(
     if (stopReason === "cut short") {
       return "stop";
     }
-    // Compare times instead of nodes, because Stockfish 19 does not print the last number of nodes if its move loses. The
-    // engine's clock started later than this clock. If time remains on this clock, the time limit has not ended the search.
+    // Compare the time instead of the nodes, because Stockfish 19 sometimes does not print its last number of nodes. If this
+    // clock has not reached the time limit, the engine's clock has not reached the limit either, because the engine's clock
+    // started later.
     const isInTime = stopReason === undefined && performance.now() - startedAt < movetimeMs;
     return nodes !== undefined && isInTime ? "nodes" : "time";
   }

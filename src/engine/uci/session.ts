@@ -204,7 +204,8 @@ class UciSession implements EngineSession {
   }
 
   /**
-   * The first call kills the engine, and rejects the greeting or the search. `cause` is undefined if the session was closed.
+   * Kills the engine, and rejects the greeting or the search with `cause`. If the session was closed, `cause` is undefined.
+   * Later calls only wait until the engine has ended.
    */
   async #end(cause: EngineFailure | undefined | Promise<EngineFailure>): Promise<void> {
     const state = this.#state;

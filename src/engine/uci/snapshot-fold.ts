@@ -5,7 +5,7 @@ import type { UciInfo } from "./parse-line.ts";
 interface SnapshotFold {
   /** Returns the new snapshot if the line completes an iteration. */
   add(info: UciInfo): Snapshot | undefined;
-  /** Called when the search is ended early. Iterations that are printed later are not complete. */
+  /** Call this when the search is ended early. Later iterations are incomplete. */
   close(): void;
   /** Returns the newest complete iteration. If no iteration is complete, returns the newest line for the best move. */
   final(): Snapshot | undefined;
@@ -18,39 +18,43 @@ interface FoldLimits {
 }
 
 /**
- * Decides which iterations are complete. An iteration is complete when the engine has printed all of its `info` lines, with
- * exact scores, before the time limit. Stockfish has these peculiarities:
+ * Finds the complete iterations of a search. An iteration is complete if the engine has printed all `info` lines with exact
+ * scores before the time limit. Stockfish also prints other lines:
  * - After a score that is only a bound, Stockfish searches the same depth again.
- * - If the time limit ends an iteration, Stockfish prints the unfinished iteration as if the iteration were complete. The time
- *   in these lines is at or after the limit.
- * - Stockfish does the same at the node limit, which Stockfish exceeds by up to 0.1 percent. Therefore an iteration at the node
- *   limit is complete only if a deeper iteration follows.
- * - In a long search, Stockfish prints all lines again whenever a single line is finished. Therefore a line may have the new
- *   depth too early. In a long search, Stockfish also prints each move that the engine begins to search. If such a move follows
- *   at the same depth, the iteration was not complete.
+ * - When the time limit ends an iteration, Stockfish prints the unfinished iteration like a complete iteration. The time in
+ *   these lines is not before the limit.
+ * - When the node limit ends an iteration, Stockfish also prints the unfinished iteration. The number of nodes may exceed the
+ *   limit by 0.1 percent. Such an iteration is complete only if a deeper iteration follows.
+ * - In a long search, Stockfish prints all lines again when one line is finished. Lines may then have the new depth too early.
+ *   If `currmove` follows with the same depth, the iteration was incomplete.
  */
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
-  /** An iteration that may be complete. The next line or the end of the search decides. */
-  let pending: { readonly whole: Snapshot; readonly ifLast: boolean; readonly reported: boolean } | undefined;
+  /**
+   * An iteration that may be complete. `completeIfLast` is true if the iteration is complete when the search ends. `isReported`
+   * is true if `add` has already returned the snapshot.
+   */
+  let pending:
+    | { readonly snapshot: Snapshot; readonly completeIfLast: boolean; readonly isReported: boolean }
+    | undefined;
   let complete: Snapshot | undefined;
   let lastFirstLine: EngineLine | undefined;
   let counters = noCounters;
   let [printsMoves, closed] = [false, false];
 
   /**
-   * Called for each depth that the engine prints. A deeper depth proves that the pending iteration is complete. In this case,
-   * returns the pending iteration.
+   * Call this for each depth that the engine prints. A deeper depth proves that the pending iteration is complete. Returns this
+   * iteration if `add` has not returned it before.
    */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
     pending = undefined;
-    if (before === undefined || before.whole.depth >= depth || (closed && !before.ifLast)) {
+    if (before === undefined || before.snapshot.depth >= depth || (closed && !before.completeIfLast)) {
       return undefined;
     }
-    complete = before.whole;
-    return before.reported ? undefined : before.whole;
+    complete = before.snapshot;
+    return before.isReported ? undefined : before.snapshot;
   }
 
   return {
@@ -82,22 +86,22 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
       if (iteration.length !== limits.lineCount) {
         return proved;
       }
-      const whole = { depth: line.depth, complete: true, lines: iteration, counters };
+      const snapshot = { depth: line.depth, complete: true, lines: iteration, counters };
       iteration = [];
       if (counters.nodes >= nodesMax) {
-        pending = { whole, ifLast: false, reported: false };
+        pending = { snapshot, completeIfLast: false, isReported: false };
         return proved;
       }
       if (limits.lineCount === 1) {
-        complete = whole;
-        return whole;
+        complete = snapshot;
+        return snapshot;
       }
-      const reported = !printsMoves && stageOf(counters) === stageOf(complete?.counters);
-      pending = { whole, ifLast: true, reported };
-      return reported ? whole : proved;
+      const isReported = !printsMoves && stageOf(counters) === stageOf(complete?.counters);
+      pending = { snapshot, completeIfLast: true, isReported };
+      return isReported ? snapshot : proved;
     },
     final() {
-      const newest = pending?.ifLast ? pending.whole : complete;
+      const newest = pending?.completeIfLast ? pending.snapshot : complete;
       const [line, depth] = [lastFirstLine, lastFirstLine?.depth ?? 0];
       return newest ? { ...newest, counters } : line && { depth, complete: false, lines: [line], counters };
     },
@@ -106,7 +110,9 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
 
 const noCounters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
 
-/** In a long search, Stockfish prints more output: version 15 after three seconds, version 19 after ten million nodes. */
+/**
+ * The output of Stockfish changes in a long search: in version 15 after three seconds, in version 19 after ten million nodes.
+ */
 function stageOf({ nodes, timeMs } = noCounters): number {
   return Number(nodes > 10_000_000) + Number(timeMs > 3000);
 }

@@ -4,7 +4,9 @@ export interface Deadline {
   clear(): void;
 }
 
-/** Lets Node read pending input before `missed` is called. After a pause of the process, Node would run the timer first. */
+/**
+ * Calls `missed` after `ms` milliseconds. Node first reads pending input, because the expected line may already have arrived.
+ */
 export function createDeadline(ms: number, missed: () => void): Deadline {
   let lastLook: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
@@ -23,7 +25,7 @@ interface SilenceWatch {
   end(): void;
 }
 
-/** Sends `isready` to a silent engine, because an engine must answer `isready` even during a search. */
+/** Sends `isready` after a long time without output. An engine must answer `isready` even during a search. */
 export function watchSilence(
   transport: UciTransport,
   { silenceMs, unresponsiveMs }: WatchTimes,
@@ -60,9 +62,8 @@ export interface WatchTimes {
   /** The time between the time limit of a search and `stop`. */
   readonly lateMs: number;
   /**
-   * The time limit for `bestmove` after `stop`, and the additional time for a first `info` line after the time limit of a
-   * search. Clients are promised an answer or an error within 1500 ms after the time limit. `lateMs` plus twice `stopMs` is
-   * 1000 ms.
+   * The time limit for `bestmove` after `stop`. Also the additional time for a first `info` line after the time limit of a
+   * search. Clients must receive an answer or an error within 1500 ms after the time limit.
    */
   readonly stopMs: number;
 }
