@@ -1,9 +1,11 @@
 #!/usr/bin/env bash
 # Compares the proto files with the recorded contract in tools/contract-base.binpb. Fails if a change would break generated clients.
-# Before the first release, intended-breaks.txt lists the intended changes.
+# Before the first release, tools/intended-breaks.txt lists the breaking changes that are intended.
 #
-#     tools/buf-breaking.sh            compares
-#     tools/buf-breaking.sh --record   compares, then records the proto files and empties intended-breaks.txt; `npm version` runs this
+#     tools/buf-breaking.sh            compares the proto files with the contract
+#     tools/buf-breaking.sh --record   compares, records the proto files as the new contract, and empties intended-breaks.txt
+#
+# `npm version` runs the script with --record.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 base=tools/contract-base.binpb
@@ -18,7 +20,7 @@ fi
 
 status=0
 complaints=$(buf breaking proto --against "$base") || status=$?
-# Exit code 100 means that buf has complaints. Any other code is a failure of buf itself.
+# Exit code 100 means that buf found breaking changes. Any other code means that buf itself failed.
 if [ "$status" -ne 0 ] && [ "$status" -ne 100 ]; then
   printf '%s' "$complaints"
   exit "$status"
@@ -29,7 +31,7 @@ if [ "$status" -eq 100 ] && [ -z "$complaints" ]; then
 fi
 status=0
 while IFS= read -r complaint; do
-  # Compare complaints without their line numbers, because these change often.
+  # Compare the messages of buf without line numbers, because line numbers change often.
   if [ -z "$complaint" ]; then
     continue
   elif grep --quiet --line-regexp --fixed-strings -e "$(sed -E 's/^[^:]*:[0-9]+:[0-9]+://' <<<"$complaint")" <<<"$intended"; then

@@ -4,8 +4,8 @@
 # - the descriptor set of the API, with imports and comments
 # - the OpenAPI document
 # - the bill of materials (CycloneDX)
-# Fails if the name of the package belongs to another project, or if `npm publish --dry-run` rejects the package. The dry run does not
-# check the right to publish.
+# Fails if the name of the package belongs to another project on npm, or if `npm publish --dry-run` rejects the package. The dry run
+# does not check whether you have the right to publish.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 
@@ -18,12 +18,12 @@ buf build proto -o release/kibitz.binpb
 cp gen/openapi.json release/kibitz.openapi.json
 npm run --silent sbom >release/kibitz.cdx.json
 
-# Pack only once, because tests install this file. test/slow/release/package.nightly.test.ts packs again and compares the files.
+# Create the package only once, because the tests install exactly this file. A nightly test creates it again and compares the bytes.
 npm pack --silent --pack-destination release >/dev/null
 
 (cd release && sha256sum kibitz* >SHA256SUMS && sha256sum --quiet -c SHA256SUMS)
 
-# Ignore that this version is already published, which is usual between two releases.
+# Ignore the error "this version is already published", which is normal between two releases.
 if ! output=$(npm publish --dry-run ./release/kibitz-*.tgz 2>&1) && ! grep -q 'previously published' <<<"$output"; then
   echo "$output" >&2
   exit 1

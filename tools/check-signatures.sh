@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# Verifies the signatures and attestations of the installed packages. Fails if a signature is missing or wrong. If the registry's keys
-# cannot be fetched, reports "not checked", also to the summary of the tests. npm has then only verified the digests in package-lock.json.
+# Verifies the signatures and attestations of the installed packages. Fails if a signature is missing or wrong. If the script
+# cannot fetch the keys of the npm registry, it reports "not checked", also in the summary of the tests. In this case, npm has
+# verified only the digests in package-lock.json.
 set -uo pipefail
 cd "$(dirname "$0")/.."
 

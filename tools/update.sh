@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Renews all generated files of the repository: `npm run update`. Look at the difference before you commit it.
+# Renews all generated files of the repository: `npm run update`. Review the changes before you commit them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 if [ -n "${CI:-}" ]; then
@@ -7,17 +7,15 @@ if [ -n "${CI:-}" ]; then
   exit 1
 fi
 
-# gen/, docs/metrics.md, the dashboard and the chart's copy of haproxy.cfg.
+# Generates gen/, docs/metrics.md, the dashboard and the copy of haproxy.cfg in the Helm chart.
 npm run --silent generate
-# The snapshots of summary texts in a test.
+# Updates the summary texts that test/chess/score.test.ts expects.
 npx vitest run --project unit --update --reporter=dot test/chess/score.test.ts
-# Answers in README.md, docs/ and docs/examples, and then the OpenAPI document, which has the examples.
+# Updates the answers in README.md, docs/ and docs/examples. The OpenAPI document contains these answers, so generate it again.
 node tools/write-shown-answers.ts
 npm run --silent generate
 node tools/settings-page.ts
 node tools/version-server-json.ts
 node tools/manual.ts
-# /llms.txt is not a file: the service creates it from gen/openapi.json for each request.
-
 node tools/screenshots.ts --docs
 git status --short

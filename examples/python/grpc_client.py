@@ -43,7 +43,7 @@ def main() -> None:
             return with_retry(lambda: service.Evaluate(AnalysisRequest(**request), metadata=with_key, timeout=30))
 
         def watch(**request) -> None:
-            """Shows a complete evaluation after every depth, each once: a stream that was lost begins anew."""
+            """Prints each depth once. After a retry, the stream repeats the depths from the beginning."""
             deepest = 0
 
             def follow() -> None:
@@ -67,15 +67,16 @@ def main() -> None:
         print(answer_text(evaluate(fen=ITALIAN_GAME, depth=12)), flush=True)
         watch(fen=ITALIAN_GAME, depth=16)
         with_retry(lambda: review(FOOLS_MATE))
-        ask_too_much(service)
+        exceed_plan(service)
         for fen in OPENINGS:
             print(answer_text(evaluate(fen=fen, depth=12)))
 
 
 def with_retry(call):
-    """Makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost.
+    """Runs the call, and retries it if the service requests a delay or if the connection breaks.
 
-    Searches have no side effects, and by depth the same search gives the same answer on every node. Not for CreateKey.
+    A retry is safe for analyses, because a search has no side effects. Do not use this for CreateKey, because a retry could
+    create two keys.
     """
     lost = 0
     while True:
@@ -89,7 +90,7 @@ def with_retry(call):
             elif is_lost(error) and lost < LOST_MAX:
                 lost += 1
                 print("connection lost, asking again", flush=True)
-                # Not all callers of a node at once, and each time less often.
+                # Wait for a random time, so that clients do not retry all at once. The maximum wait doubles with each retry.
                 wait_s = 0.1 * 2**lost * random.random()
             else:
                 raise
@@ -97,15 +98,15 @@ def with_retry(call):
 
 
 def is_lost(error: grpc.RpcError) -> bool:
-    """Whether it was not the service that said so: the connection broke, or the node that answered is gone.
+    """Returns true if the connection broke or the server process ended.
 
-    What the service says carries a problem; that the deadline has passed is said here.
+    Errors of the service contain a Problem. DEADLINE_EXCEEDED is an error of the client, and a retry would not help.
     """
     return detail_of(error, Problem) is None and error.code() != grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-def ask_too_much(service: AnalysisServiceStub) -> None:
-    """Asks for more than callers without a key are allowed, then for as much as they are."""
+def exceed_plan(service: AnalysisServiceStub) -> None:
+    """Requests a depth that needs an API key. After the refusal, requests the maximum depth without a key."""
     request = AnalysisRequest(fen=ITALIAN_GAME, depth=30, movetime_ms=1000)
     try:
         answer = service.Evaluate(request, timeout=30)
@@ -120,7 +121,7 @@ def ask_too_much(service: AnalysisServiceStub) -> None:
 
 
 def detail_of(error: grpc.RpcError, kind):
-    """The detail of this kind in an error, if any."""
+    """Returns the error detail of the given type, or None."""
     status = rpc_status.from_call(error)
     for packed in status.details if status else ():
         detail = kind()

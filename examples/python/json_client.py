@@ -27,7 +27,7 @@ session = requests.Session()
 
 
 class Refused(Exception):
-    """The service refused a request; its problem document (RFC 9457) says why and what to do."""
+    """The service refused a request. `problem` is the problem document (RFC 9457), which gives the reason and the next action."""
 
     def __init__(self, problem: dict):
         super().__init__(problem["detail"])
@@ -35,14 +35,14 @@ class Refused(Exception):
 
 
 class Lost(Exception):
-    """It was not the service that answered, but what stands in front of it: the node that had the call is gone."""
+    """The error response came from a proxy, not from Kibitz, because the server process ended."""
 
 
 def main() -> None:
     print(answer_text(post("/v1/eval", {"fen": ITALIAN_GAME, "depth": 12})), flush=True)
     watch({"fen": ITALIAN_GAME, "depth": 16})
     print(f"review: {post('/v1/review', {'pgn': FOOLS_MATE, 'depth': 10})['summary']}")
-    ask_too_much()
+    exceed_plan()
     for fen in OPENINGS:
         print(answer_text(post("/v1/eval", {"fen": fen, "depth": 12})))
 
@@ -61,9 +61,10 @@ def send(path: str, request: dict, headers: dict = with_key, stream: bool = Fals
 
 
 def with_retry(call):
-    """Makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost.
+    """Runs the call, and retries it if the service requests a delay or if the connection breaks.
 
-    Searches have no side effects, and by depth the same search gives the same answer on every node. Not for POST /v1/keys.
+    A retry is safe for analyses, because a search has no side effects. Do not use this for POST /v1/keys, because a retry could
+    create two keys.
     """
     lost = 0
     while True:
@@ -80,13 +81,13 @@ def with_retry(call):
                 raise
             lost += 1
             print("connection lost, asking again", flush=True)
-            # Not all callers of a node at once, and each time less often.
+            # Wait for a random time, so that clients do not retry all at once. The maximum wait doubles with each retry.
             wait_s = 0.1 * 2**lost * random.random()
         time.sleep(wait_s)
 
 
 def watch(request: dict) -> None:
-    """Shows a complete evaluation after every depth, from server-sent events; each once: a stream that was lost begins anew."""
+    """Reads server-sent events and prints each depth once. After a retry, the stream repeats the depths from the beginning."""
     deepest = 0
 
     def follow() -> None:
@@ -112,8 +113,8 @@ def watch(request: dict) -> None:
     with_retry(follow)
 
 
-def ask_too_much() -> None:
-    """Asks for more than callers without a key are allowed, then for what the service suggests."""
+def exceed_plan() -> None:
+    """Requests a depth that needs an API key. After the refusal, sends the request that the service suggests."""
     request = {"fen": ITALIAN_GAME, "depth": 30, "movetime_ms": 1000}
     try:
         answer = post("/v1/eval", request, headers={})

@@ -1,7 +1,7 @@
-"""A protoc plugin that writes messages, types and gRPC stubs as one package, named by the option.
+"""A protoc plugin that writes messages, types and gRPC stubs into one Python package. The plugin option names the package.
 
-grpcio-tools has the generators, but only inside its own protoc; and protoc names packages after the proto files, which
-here would be `chess`, where python-chess already is.
+The generators of grpcio-tools work only inside the protoc of grpcio-tools. That protoc would name the package `chess`, like
+the package of python-chess.
 """
 
 import re

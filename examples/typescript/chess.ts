@@ -19,7 +19,7 @@ export function answerText({ bestMove, score, search }: EvaluateResponse): strin
   return `best move ${bestMove?.san}, ${scoreText(score)} (White's view), depth ${search?.depth}`;
 }
 
-/** An event of a stream: where the search waits, or its state. The last state says why the search ended. */
+/** Describes an event of a stream: a queue position, or an evaluation. Only the last evaluation has a stop reason. */
 export function eventText({ event }: StreamEvaluateResponse): string {
   switch (event.case) {
     case "queued":

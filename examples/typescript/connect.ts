@@ -1,14 +1,14 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { askAgain, createNewDepths, type Failure } from "./ask-again.ts";
+import { callWithRetry, createNewDepths, type Failure } from "./retry.ts";
 import { answerText, eventText, foolsMate, italianGame, openings } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "./gen/chess/analysis/v1/game_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
 import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 
-/** Calls a Kibitz service. The same in Node and in a browser: only the transport differs. */
-export async function askKibitz(
+/** Sends the example requests to a Kibitz service. Node and browsers use different transports. */
+export async function callKibitz(
   transport: Transport,
   key: string | undefined,
   print: (line: string) => void,
@@ -21,7 +21,7 @@ export async function askKibitz(
   await evaluate(italianGame);
   await watch();
   await withRetry(review);
-  await askTooMuch();
+  await exceedPlan();
   for (const fen of openings) {
     await evaluate(fen);
   }
@@ -41,7 +41,7 @@ export async function askKibitz(
     });
   }
 
-  /** Each move comes as soon as it is ready, the whole review last. */
+  /** Prints the summary. The stream first sends each move when its review is ready, and at the end the complete review. */
   async function review(): Promise<void> {
     for await (const { event } of games.reviewGame({ pgn: foolsMate, depth: 10 }, withKey)) {
       if (event.case === "review") {
@@ -50,8 +50,8 @@ export async function askKibitz(
     }
   }
 
-  /** Asks for more than callers without a key are allowed, then for as much as they are. */
-  async function askTooMuch(): Promise<void> {
+  /** Requests a depth that needs an API key. After the refusal, requests the maximum depth without a key. */
+  async function exceedPlan(): Promise<void> {
     const request = { fen: italianGame, depth: 30, movetimeMs: 1000 };
     try {
       print(answerText(await withRetry(() => service.evaluate(request, keyless))));
@@ -69,7 +69,7 @@ export async function askKibitz(
   }
 
   function withRetry<T>(call: () => Promise<T>): Promise<T> {
-    return askAgain(call, failureOf, print);
+    return callWithRetry(call, failureOf, print);
   }
 }
 
@@ -79,7 +79,7 @@ function failureOf(error: unknown): Failure {
   if (retry?.retryDelay) {
     return { kind: "limited", waitMs: durationMs(retry.retryDelay) };
   }
-  // What the service says carries a problem; that the deadline has passed is said here.
-  const isSaid = failed.findDetails(ProblemSchema).length > 0 || failed.code === Code.DeadlineExceeded;
-  return { kind: isSaid ? "refused" : "lost" };
+  // Errors of the service contain a `Problem`. `DEADLINE_EXCEEDED` is an error of the client, and a retry would not help.
+  const isFinal = failed.findDetails(ProblemSchema).length > 0 || failed.code === Code.DeadlineExceeded;
+  return { kind: isFinal ? "refused" : "lost" };
 }

@@ -10,7 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { askAgain, createNewDepths, type Failure } from "./ask-again.ts";
+import { callWithRetry, createNewDepths, type Failure } from "./retry.ts";
 import { answerText, eventText, foolsMate, italianGame, openings } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "./gen/chess/analysis/v1/game_service_pb.ts";
@@ -31,7 +31,7 @@ if (process.env.KIBITZ_API_KEY) {
 await printBestMove({ fen: italianGame, depth: 12 });
 await watch();
 await withRetry(review);
-await askTooMuch();
+await exceedPlan();
 for (const fen of openings) {
   await printBestMove({ fen, depth: 12 });
 }
@@ -54,7 +54,7 @@ async function watch(): Promise<void> {
   });
 }
 
-/** Each move comes as soon as it is ready, the whole review last. */
+/** Prints the summary. The stream first sends each move when its review is ready, and at the end the complete review. */
 async function review(): Promise<void> {
   for await (const { event } of callForStream(reviewGame, { pgn: foolsMate, depth: 10 }, withKey)) {
     if (event.case === "review") {
@@ -63,8 +63,8 @@ async function review(): Promise<void> {
   }
 }
 
-/** Asks for more than callers without a key are allowed, then for as much as they are. */
-async function askTooMuch(): Promise<void> {
+/** Requests a depth that needs an API key. After the refusal, requests the maximum depth without a key. */
+async function exceedPlan(): Promise<void> {
   const request = { fen: italianGame, depth: 30, movetimeMs: 1000 };
   try {
     await printBestMove(request, keyless);
@@ -82,7 +82,7 @@ async function askTooMuch(): Promise<void> {
 }
 
 function withRetry<T>(attempt: () => Promise<T>): Promise<T> {
-  return askAgain(attempt, failureOf, console.log);
+  return callWithRetry(attempt, failureOf, console.log);
 }
 
 function failureOf(error: unknown): Failure {
@@ -90,12 +90,12 @@ function failureOf(error: unknown): Failure {
   if (delay) {
     return { kind: "limited", waitMs: durationMs(delay) };
   }
-  // What the service says carries a problem; that the deadline has passed is said here.
-  const isSaid = detailOf(error, ProblemSchema) || (error as ServiceError).code === status.DEADLINE_EXCEEDED;
-  return { kind: isSaid ? "refused" : "lost" };
+  // Errors of the service contain a `Problem`. `DEADLINE_EXCEEDED` is an error of the client, and a retry would not help.
+  const isFinal = detailOf(error, ProblemSchema) || (error as ServiceError).code === status.DEADLINE_EXCEEDED;
+  return { kind: isFinal ? "refused" : "lost" };
 }
 
-/** The detail of this kind in an error, if any. */
+/** Returns the error detail of the given type, or undefined. */
 function detailOf<Desc extends DescMessage>(error: unknown, desc: Desc): MessageShape<Desc> | undefined {
   const [status] = (error as ServiceError).metadata?.get("grpc-status-details-bin") ?? [];
   return status instanceof Uint8Array
@@ -105,7 +105,7 @@ function detailOf<Desc extends DescMessage>(error: unknown, desc: Desc): Message
     : undefined;
 }
 
-// What follows joins @grpc/grpc-js to the messages of @bufbuild/protobuf, for any service.
+// The functions below send messages of @bufbuild/protobuf with @grpc/grpc-js. They work for every service.
 
 function call<I extends DescMessage, O extends DescMessage>(
   method: DescMethodUnary<I, O>,

@@ -74,7 +74,7 @@ func run(ctx context.Context, client analysisv1.AnalysisServiceClient, games ana
 	if err := review(withKey, games, &analysisv1.ReviewGameRequest{Pgn: proto.String(foolsMate), Depth: proto.Uint32(10)}); err != nil {
 		return err
 	}
-	if err := askTooMuch(ctx, client); err != nil {
+	if err := exceedPlan(ctx, client); err != nil {
 		return err
 	}
 	for _, fen := range openings {
@@ -96,7 +96,7 @@ func evaluate(ctx context.Context, client analysisv1.AnalysisServiceClient, requ
 	})
 }
 
-// watch shows a complete evaluation after every depth, each once: a stream that was lost begins anew.
+// watch prints each depth once. After a retry, the stream repeats the depths from the beginning.
 func watch(ctx context.Context, client analysisv1.AnalysisServiceClient, request *analysisv1.AnalysisRequest) error {
 	deepest := uint32(0)
 	return withRetry(ctx, func(ctx context.Context) error {
@@ -120,7 +120,7 @@ func watch(ctx context.Context, client analysisv1.AnalysisServiceClient, request
 	})
 }
 
-// review prints what a whole game comes to; each of its moves comes before, as soon as it is ready.
+// review prints the summary of a game. The stream first sends each move when its review is ready, and at the end the complete review.
 func review(ctx context.Context, games analysisv1.GameServiceClient, request *analysisv1.ReviewGameRequest) error {
 	return withRetry(ctx, func(ctx context.Context) error {
 		stream, err := games.ReviewGame(ctx, request)
@@ -142,8 +142,8 @@ func review(ctx context.Context, games analysisv1.GameServiceClient, request *an
 	})
 }
 
-// askTooMuch asks for more than callers without a key are allowed, then for as much as they are.
-func askTooMuch(ctx context.Context, client analysisv1.AnalysisServiceClient) error {
+// exceedPlan requests a depth that needs an API key. After the refusal, it requests the maximum depth without a key.
+func exceedPlan(ctx context.Context, client analysisv1.AnalysisServiceClient) error {
 	request := &analysisv1.AnalysisRequest{Fen: italianGame, Depth: proto.Uint32(30), MovetimeMs: proto.Uint32(1000)}
 	err := evaluate(ctx, client, request)
 	problem, found := detailOf[*analysisv1.Problem](err)
@@ -156,8 +156,8 @@ func askTooMuch(ctx context.Context, client analysisv1.AnalysisServiceClient) er
 	return evaluate(ctx, client, request)
 }
 
-// withRetry makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost:
-// searches have no side effects, and by depth the same search gives the same answer on every node. Not for CreateKey.
+// withRetry runs call, and retries it if the service requests a delay or if the connection breaks. A retry is safe for analyses,
+// because a search has no side effects. Do not use withRetry for CreateKey, because a retry could create two keys.
 func withRetry(ctx context.Context, call func(context.Context) error) error {
 	for lost := 0; ; {
 		attempt, cancel := context.WithTimeout(ctx, 30*time.Second)
@@ -173,7 +173,7 @@ func withRetry(ctx context.Context, call func(context.Context) error) error {
 		case isLost(err) && lost < lostMax:
 			lost++
 			fmt.Println("connection lost, asking again")
-			// Not all callers of a node at once, and each time less often.
+			// Wait for a random time, so that clients do not retry all at once. The maximum wait doubles with each retry.
 			wait = rand.N(100 * time.Millisecond << lost)
 		default:
 			return err
@@ -182,14 +182,14 @@ func withRetry(ctx context.Context, call func(context.Context) error) error {
 	}
 }
 
-// isLost tells whether an error did not come from the service: the connection broke, or the node that answered is gone.
-// What the service says carries a problem; that the deadline has passed is said here.
+// isLost reports whether the connection broke or the server process ended. Errors of the service contain a Problem.
+// DeadlineExceeded is an error of the client, and a retry would not help.
 func isLost(err error) bool {
-	_, isSaid := detailOf[*analysisv1.Problem](err)
-	return !isSaid && status.Code(err) != codes.DeadlineExceeded
+	_, isRefused := detailOf[*analysisv1.Problem](err)
+	return !isRefused && status.Code(err) != codes.DeadlineExceeded
 }
 
-// detailOf returns the detail of type T in an error, if any.
+// detailOf returns the error detail of type T. found is false if the error has no such detail.
 func detailOf[T proto.Message](err error) (detail T, found bool) {
 	for _, value := range status.Convert(err).Details() {
 		if detail, found = value.(T); found {
@@ -199,7 +199,7 @@ func detailOf[T proto.Message](err error) (detail T, found bool) {
 	return detail, false
 }
 
-// eventText returns a line for where a search waits or for its state, and nothing for what is not known.
+// eventText describes a queue position or an evaluation. It returns an empty string for any other event.
 func eventText(event *analysisv1.StreamEvaluateResponse) string {
 	if queued := event.GetQueued(); queued != nil {
 		return fmt.Sprintf("place %d in the queue\n", queued.Place)

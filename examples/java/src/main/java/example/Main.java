@@ -33,7 +33,7 @@ import kibitz.chess.analysis.v1.ReviewGameRequest;
 import kibitz.chess.analysis.v1.Score;
 import kibitz.chess.analysis.v1.StreamEvaluateResponse;
 
-/** Asks Kibitz for evaluations: at once, as a stream, deeper than allowed, and faster than allowed. */
+/** Sends example requests to Kibitz: single and streamed analyses, a game review, and requests that exceed a limit. */
 public final class Main {
   private static final String ITALIAN_GAME =
       "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
@@ -64,7 +64,7 @@ public final class Main {
       System.out.println(textOf(evaluateWithRetry(service, request(ITALIAN_GAME, 12))));
       watch(service, request(ITALIAN_GAME, 16));
       review(games, ReviewGameRequest.newBuilder().setPgn(FOOLS_MATE).setDepth(10).build());
-      askTooMuch(keyless);
+      exceedPlan(keyless);
       for (var opening : OPENINGS) {
         System.out.println(textOf(evaluateWithRetry(service, request(opening, 12))));
       }
@@ -104,7 +104,7 @@ public final class Main {
         });
   }
 
-  /** Each depth once: a stream that was lost begins anew. */
+  /** Prints each depth once. After a retry, the stream repeats the depths from the beginning. */
   private static void print(StreamEvaluateResponse event, AtomicInteger deepest) {
     switch (event.getEventCase()) {
       case QUEUED -> System.out.printf("place %d in the queue%n", event.getQueued().getPlace());
@@ -120,11 +120,11 @@ public final class Main {
               search.hasStopReason() ? " final" : "");
         }
       }
-      default -> {} // Something newer than this program.
+      default -> {} // Ignore events that this program does not know.
     }
   }
 
-  /** Each move comes as soon as it is ready, the whole review last. */
+  /** Prints the summary. The stream first sends each move when its review is ready, and at the end the complete review. */
   private static void review(GameServiceBlockingStub games, ReviewGameRequest request)
       throws Exception {
     withRetry(
@@ -140,8 +140,8 @@ public final class Main {
         });
   }
 
-  /** Asks for more than callers without a key are allowed, then for as much as they are. */
-  private static void askTooMuch(AnalysisServiceBlockingStub keyless) throws Exception {
+  /** Requests a depth that needs an API key. After the refusal, requests the maximum depth without a key. */
+  private static void exceedPlan(AnalysisServiceBlockingStub keyless) throws Exception {
     var request = request(ITALIAN_GAME, 30).toBuilder().setMovetimeMs(1000).build();
     try {
       System.out.println(textOf(evaluateWithRetry(keyless, request)));
@@ -161,8 +161,8 @@ public final class Main {
   }
 
   /**
-   * Makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost: searches have
-   * no side effects, and by depth the same search gives the same answer on every node. Not for CreateKey.
+   * Runs the call, and retries it if the service requests a delay or if the connection breaks. A retry is safe for analyses,
+   * because a search has no side effects. Do not use this for CreateKey, because a retry could create two keys.
    */
   private static <T> T withRetry(Supplier<T> call) throws Exception {
     for (var lost = 0; ; ) {
@@ -179,7 +179,8 @@ public final class Main {
         } else if (isLost(error) && lost < LOST_MAX) {
           lost++;
           System.out.println("connection lost, asking again");
-          // Not all callers of a node at once, and each time less often.
+          // Wait for a random time, so that clients do not retry all at once.
+          // The maximum wait doubles with each retry.
           Thread.sleep(ThreadLocalRandom.current().nextLong(100L << lost));
         } else {
           throw error;
@@ -189,8 +190,8 @@ public final class Main {
   }
 
   /**
-   * Whether it was not the service that said so: the connection broke, or the node that answered is gone. What the service says
-   * carries a problem; that the deadline has passed is said here.
+   * Returns true if the connection broke or the server process ended. Errors of the service contain a Problem. DEADLINE_EXCEEDED
+   * is an error of the client, and a retry would not help.
    */
   private static boolean isLost(StatusRuntimeException error) throws InvalidProtocolBufferException {
     return detailOf(error, Problem.class).isEmpty()

@@ -1,20 +1,20 @@
-/** What an error says about asking again. */
+/** Decides whether the failed request is sent again. */
 export type Failure =
-  /** The service said when. */
+  /** Retry after `waitMs`, as the service requested. */
   | { readonly kind: "limited"; readonly waitMs: number }
-  /** It was not the service that said so: the connection broke, or the node that answered is gone. */
+  /** Retry soon: the connection broke, or the server process ended. */
   | { readonly kind: "lost" }
-  /** The service said why, and it will say so again. */
+  /** Do not retry: the service would refuse the same request again. */
   | { readonly kind: "refused" };
 
 const longestWaitMs = 60_000;
 const lostMax = 5;
 
 /**
- * Makes a call, and makes it again after the delay that the service asks for, or soon, where its answer was lost: searches
- * have no side effects, and by depth the same search gives the same answer on every node. Not for `CreateKey`.
+ * Runs `call`, and retries it if the service requests a delay or if the connection breaks. A retry is safe for analyses, because
+ * a search has no side effects. Do not use this for `CreateKey`, because a retry could create two keys.
  */
-export async function askAgain<T>(
+export async function callWithRetry<T>(
   call: () => Promise<T>,
   failureOf: (error: unknown) => Failure,
   print: (line: string) => void,
@@ -30,7 +30,7 @@ export async function askAgain<T>(
       } else if (failure.kind === "lost" && lost < lostMax) {
         lost++;
         print("connection lost, asking again");
-        // Not all callers of a node at once, and each time less often.
+        // Wait for a random time, so that clients do not retry all at once. The maximum wait doubles with each retry.
         await sleep(100 * 2 ** lost * Math.random());
       } else {
         throw error;
@@ -39,7 +39,7 @@ export async function askAgain<T>(
   }
 }
 
-/** Says of each depth whether it is new: a stream that was lost begins anew. */
+/** Returns a function that is true for each new depth. After a retry, the stream repeats the depths from the beginning. */
 export function createNewDepths(): (depth: number) => boolean {
   let deepest = 0;
   return (depth) => {
