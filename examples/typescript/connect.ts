@@ -1,11 +1,11 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { callWithRetry, createNewDepths, type Failure } from "./retry.ts";
 import { answerText, eventText, foolsMate, italianGame, openings } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "./gen/chess/analysis/v1/game_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
 import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
+import { callWithRetry, createNewDepths, type Failure } from "./retry.ts";
 
 /** Sends the example requests to a Kibitz service. Node and browsers use different transports. */
 export async function callKibitz(

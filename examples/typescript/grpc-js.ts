@@ -10,13 +10,13 @@ import {
 } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { callWithRetry, createNewDepths, type Failure } from "./retry.ts";
 import { answerText, eventText, foolsMate, italianGame, openings } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "./gen/chess/analysis/v1/game_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
 import { RetryInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 import { StatusSchema } from "./gen/google/rpc/status_pb.ts";
+import { callWithRetry, createNewDepths, type Failure } from "./retry.ts";
 
 const [address = "http://localhost:8080"] = process.argv.slice(2);
 const client = new Client(new URL(address).host, credentials.createInsecure());
