@@ -96,7 +96,7 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
 }
 
 interface PlayedPgn extends PlayedGame {
-  /** The sent PGN. The last move `0-0` is removed if it means a double forfeit. */
+  /** The sent PGN. The last move `0-0` is removed if this move means a double forfeit. */
   readonly pgn: PgnGame;
   readonly warnings: readonly Warning[];
 }
@@ -197,8 +197,8 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
 }
 
 /**
- * Many PGNs of Chess960 do not name the variant. If a castling right of the FEN is impossible in standard chess, the game is
- * Chess960 if a back rank is shuffled, or if a castling move of the game needs the right.
+ * Many PGNs of Chess960 do not name the variant. A castling right that is impossible in standard chess means Chess960 if a back
+ * rank is shuffled, or if a castling move of the game needs this right.
  */
 function* validateStart(
   fen: string,
@@ -240,7 +240,7 @@ function lostRights({ warnings }: Position): Warning | undefined {
   return warnings.find(({ code }) => code === "castling_rights_removed");
 }
 
-/** Returns the reason why a castling move is illegal if the FEN had an impossible castling right, or an empty text. */
+/** For a castling move, returns the text of the warning about a removed castling right, or an empty text. */
 function removedRights(start: Position, text: string): string {
   const lost = lostRights(start);
   const isCastling = /^[O0o]-[O0o]|^e[18][acgh][18]$/.test(text);
@@ -260,7 +260,7 @@ interface WrongNumber {
   readonly isTurn: boolean;
 }
 
-/** Finds the first wrong move number. After a FEN, the first number can be any number, because many programs write 1. */
+/** Finds the first wrong move number. In a PGN with a FEN, any first number is correct: many programs begin with 1. */
 function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
   const blackFirst = turn === "black" ? 1 : 0;
   let first = tags.has("FEN") ? undefined : 1;

@@ -77,7 +77,7 @@ export interface Play {
   readonly blunders: number;
 }
 
-/** The statistics of one player for the complete game. `accuracy` is undefined if a side has made no move. */
+/** The statistics of one player for the complete game. `accuracy` is undefined if the player has made no move. */
 export interface PlayerReview extends Play {
   /** The statistics of each phase. Undefined for a phase in which the player has no reviewed move. */
   readonly phases: Readonly<Record<Phase, Play | undefined>>;

@@ -20,7 +20,7 @@ const discardPauseMs = 16;
 
 /**
  * Sends an answer before the request has been read completely. Do not read the request after this call.
- * Unread bytes are discarded for a second: if they are left when the connection closes, the client may lose the answer.
+ * Unread bytes are discarded for a second: closing a connection with unread bytes can lose the answer (RFC 9112 section 9.6).
  */
 export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer | undefined): void {
   if (!("stream" in res) && hasLongRest(req)) {

@@ -33,7 +33,7 @@ export function lateRequest(): KibitzError {
   return new KibitzError("request_timeout", "The request did not arrive in time.");
 }
 
-/** Aborts a response that cannot be completed, so that the client does not mistake an incomplete answer for a complete one. */
+/** Aborts a response that cannot be completed. The client can then see that the answer is not complete. */
 export function abortResponse(res: NodeResponse): void {
   if ("stream" in res) {
     // `destroy()` would send NO_ERROR, which means a complete response (RFC 9113 section 8.1).

@@ -201,7 +201,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (coding === undefined) {
     return;
   }
-  // RFC 9112 section 6.1.
+  // The end of such a body is uncertain (RFC 9112 section 6.1).
   if (httpVersion === "1.0") {
     throw malformed("HTTP/1.0 has no Transfer-Encoding.");
   }
@@ -209,7 +209,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (!/(?:^|[,\s])chunked$/i.test(coding)) {
     throw malformed(`The Transfer-Encoding "${echo(coding)}" does not end with chunked.`);
   }
-  // RFC 9112 section 6.1.
+  // An unsupported coding needs the status 501 (RFC 9112 section 6.1).
   if (coding.toLowerCase() !== "chunked") {
     throw new KibitzError("unimplemented", "The only supported Transfer-Encoding is chunked.");
   }

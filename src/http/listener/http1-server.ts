@@ -17,7 +17,7 @@ type Headers = readonly (readonly [string, string])[];
 /** The server does not read for this many milliseconds after a packet that cannot be parsed. */
 const brokenPauseMs = 100;
 
-/** `logUnread` logs bytes that are not a request, and returns a request id. The answer gets `unreadHeaders`. */
+/** `logUnread` logs bytes that are not a request, and returns a request id. Their answer has the headers `unreadHeaders`. */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse) => void,
   limits: ListenerLimits,

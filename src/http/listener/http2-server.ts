@@ -170,7 +170,7 @@ function limitArrival(
     if (!res.headersSent) {
       refuse(lateRequest(), req, res);
     }
-    // A handler that is reading the body now gets an incomplete request. It must not send a second response.
+    // A handler that is reading the body now gets an incomplete request. This handler must not answer again.
     stream.close();
   }, limits.requestTimeoutMs);
   stream.once("close", () => clearTimeout(timer));

@@ -139,7 +139,7 @@ export function createListener(options: ListenerOptions): Listener {
         socket.destroy();
       }
     }, silentMaxMs);
-    // `setImmediate` waits until all bytes that have arrived are read: closing a connection with unread bytes resets it.
+    // `setImmediate` waits until all arrived bytes are read. Unread bytes would reset a connection that is closed.
     const sweep = setInterval(() => setImmediate(() => http1.server.closeIdleConnections()), sweepIntervalMs);
     await closed;
     clearTimeout(cutSilent);
@@ -155,7 +155,7 @@ export function createListener(options: ListenerOptions): Listener {
     async listen(host, port) {
       http1.server.listen(port, host);
       await once(http1.server, "listening");
-      // If too many files are open, for example, only the connection is lost. The server continues.
+      // An example is too many open files. Only this connection is lost, and the server continues.
       http1.server.on("error", (err) => log.error({ err }, "accepting a connection failed"));
       const address = http1.server.address() as AddressInfo;
       return { host: address.address, port: address.port };

@@ -11,7 +11,7 @@ export interface RequestQueue {
   stop(): void;
 }
 
-/** One more request than `waitingMax` ends the connection, because Node creates objects for each request. */
+/** More than `waitingMax` waiting requests end the connection, because Node creates objects for each request. */
 export function createRequestQueue(
   socket: Socket,
   begin: (res: ServerResponse) => void,

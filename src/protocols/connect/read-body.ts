@@ -117,7 +117,7 @@ function encodingHeaderOf(type: string): string {
   return /^application\/connect\b/i.test(type) ? "connect-content-encoding" : "content-encoding";
 }
 
-/** Converts all errors to errors of Connect. Otherwise a disconnect of the client would be a failure of the server. */
+/** Converts all errors to errors of Connect. Otherwise Connect would report a disconnect as a failure of the server. */
 async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string): AsyncIterable<Uint8Array> {
   try {
     yield* body;

@@ -34,7 +34,7 @@ interface Representation {
   readonly call: Handler;
 }
 
-/** Answers in the media type that the Accept header prefers. An early error becomes a problem document. */
+/** Answers in the media type that the Accept header prefers. An error before the answer becomes a problem document. */
 export function createRouteHandler(
   route: Route,
   routes: readonly Route[],

@@ -44,7 +44,7 @@ async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget):
   const encoding = req.headers["content-encoding"]?.trim().toLowerCase() ?? "identity";
   const inflateBytes = inflators.get(encoding);
   if (encoding !== "identity" && !inflateBytes) {
-    // RFC 9110 section 15.5.16.
+    // The response must name the supported codings (RFC 9110 section 15.5.16).
     outcome.answerHeaders.set("accept-encoding", "gzip, deflate");
     throw new KibitzError(
       "unsupported_media_type",

@@ -9,7 +9,7 @@ export interface AnswerForm {
   readonly contentType: string;
   /** Text that is sent if no other text was sent for some time. Clients ignore this text. */
   readonly heartbeat: string;
-  /** If true, the status is sent with the complete answer or the first heartbeat, so that an error can set the status. */
+  /** True if the status is sent with the complete answer or the first heartbeat. An earlier error can then set the status. */
   readonly headWaits: boolean;
 }
 

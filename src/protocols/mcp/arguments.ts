@@ -8,7 +8,7 @@ import type { Caller } from "./caller.ts";
 import { movesMax, type ObjectSchema } from "./schema.ts";
 import { jsonIn } from "./tidy-message.ts";
 
-/** Removes null and empty arguments, and parses strings with JSON. Throws a KibitzError for an unknown argument. */
+/** Removes null and empty arguments, and parses strings that contain JSON. Throws a KibitzError for an unknown argument. */
 export function readArguments(sent: Plain, { properties, required }: ObjectSchema): Plain {
   const names = Object.keys(properties);
   const unknown = Object.keys(sent).filter((name) => !names.includes(name));
