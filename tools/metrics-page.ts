@@ -9,10 +9,11 @@ export function metricsPage(): string {
 
 <!-- Made by \`npm run generate\` from src/metrics/families.ts. -->
 
-\`kibitz serve\` answers \`GET /metrics\` on a port of its own, by default 9464 on loopback
-([\`KIBITZ_METRICS_PORT\` and \`KIBITZ_METRICS_HOST\`](settings.md)). If the default port is taken, there are no metrics, and the log says so. If you name a
-port that cannot be opened, the start fails. The same port answers the [probes](running.md#probes-and-stopping). The format is
-\`text/plain; version=0.0.4\`, or OpenMetrics if \`Accept\` prefers it, as Prometheus does. OpenMetrics has exemplars, which lead to [traces](tracing.md).
+\`kibitz serve\` has a separate port for \`GET /metrics\`, by default 9464 on loopback
+([\`KIBITZ_METRICS_PORT\` and \`KIBITZ_METRICS_HOST\`](settings.md)). If another program uses the default port, Kibitz logs a warning and serves no metrics.
+If you set a port that cannot be opened, the server does not start. The metrics port also serves the [probes](running.md#probes-and-stopping). The format of
+the metrics is \`text/plain; version=0.0.4\`, or OpenMetrics if the \`Accept\` header prefers OpenMetrics, as with Prometheus. In OpenMetrics, exemplars refer
+to [traces](tracing.md).
 
 \`\`\`sh
 curl -s http://localhost:9464/metrics | grep ^kibitz_
@@ -25,18 +26,19 @@ scrape_configs:
       - targets: ["localhost:9464"]
 \`\`\`
 
-Times are in seconds and sizes in bytes. Labels have values from short lists, never a caller's text.
+Times are in seconds, and sizes in bytes. The values of labels are from short lists, and never contain text of a caller.
 
 ## Metrics of the service
 
 ${table(all.filter(isOurs))}
 
-Scale by \`kibitz_queue_expected_wait_seconds\`: it says how long the next search would wait. CPU time and the number of waiting searches do not.
+To scale automatically, use \`kibitz_queue_expected_wait_seconds\`. This metric is the expected wait of the next search. CPU time and the number of waiting
+searches do not show how long a search must wait.
 
 ## Metrics of the process and of Node.js
 
-[prom-client](https://github.com/siimon/prom-client) names them. They are collected from the first request for metrics on, so garbage collections count
-from then.
+The library [prom-client](https://github.com/siimon/prom-client) defines the names of these metrics. Kibitz starts to collect them at the first request for
+metrics. Earlier garbage collections are not counted.
 
 ${table(all.filter((family) => !isOurs(family)))}
 `;
