@@ -66,10 +66,7 @@ const endedMs = 30 * dayMs;
 export interface KeyExpiry {
   /** Days without use after which a key expires. 0: keys never expire. */
   readonly days: number;
-  /**
-   * Returns the time at which the key expires unless it is used again, in milliseconds since 1970. Undefined: the key never
-   * expires.
-   */
+  /** Returns the time at which an unused key expires, in milliseconds since 1970. Undefined if the key never expires. */
   expiresAt(key: KeyRecord): number | undefined;
   hasExpired(key: KeyRecord): boolean;
   /** Returns the conditions for deleting an ended key at any time. */

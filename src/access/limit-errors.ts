@@ -18,7 +18,7 @@ export interface Refusal {
   readonly retryAfterMs: number;
 }
 
-/** Rounds the wait up to full seconds, at least one: a client that waits exactly this long must not be too early. */
+/** Rounds the wait up to full seconds, at least one second. A client that waits exactly this long must not be too early. */
 function limitError(
   code: ErrorCode,
   quota: string,

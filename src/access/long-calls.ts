@@ -11,7 +11,7 @@ const waitingMax = 4;
 
 /**
  * The maximum number of concurrent batches and reviews of all callers whose plans have no limit. A review of 600 plies uses 3
- * MB.
+ * MB of memory.
  */
 const unlimitedMax = 64;
 

@@ -39,7 +39,10 @@ export interface Analyzer {
    * @param flow a client or a batch; all flows get the same engine time
    */
   analyze(request: ValidatedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
-  /** Yields the queue position when it changes, and then a state for each iteration. Only the last state has a `stopReason`. */
+  /**
+   * Yields the queue position each time it changes. After the search has started, yields a state for each iteration. Only the
+   * last state has a `stopReason`.
+   */
   follow(
     request: ValidatedRequest,
     flow: string,
@@ -61,7 +64,7 @@ interface AnalyzerOptions {
   readonly cache: AnswerCache<SearchResult>;
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly sharing?: Sharing | undefined;
-  /** The time limit, in milliseconds, if neither the request nor `terms` has a limit. */
+  /** The default time limit in milliseconds, if the request and `terms` have no limit. */
   readonly movetimeMaxMs: number;
 }
 
@@ -93,7 +96,7 @@ export function createAnalyzer({
       : { key };
   }
 
-  /** Reads a result from memory, or else from the store. Copies a stored result to memory. */
+  /** Reads a result from memory. If the memory has no such result, reads the store, and copies the result to memory. */
   function findStored(key: string, request: ValidatedRequest): SearchResult | undefined {
     const found = lookIn("memory", () => cache.get(key));
     if (found) {

@@ -4,7 +4,8 @@ import { createFairQueue, type WorkBefore } from "./fair-queue.ts";
 
 export interface Scheduler {
   /**
-   * Calls `onWaiting` at once and then every second while the work waits. Throws `overloaded` if the expected wait is too long.
+   * Calls `onWaiting` at once, and repeats this call every second while the work waits. Throws `overloaded` if the expected
+   * wait is too long.
    */
   enter(
     work: Work,
@@ -24,7 +25,10 @@ export interface Work {
 export type ReadQueuePosition = () => PlaceInQueue | undefined;
 
 export interface PlaceInQueue {
-  /** The approximate queue position. 1 is next. The number may increase, because shorter searches overtake longer ones. */
+  /**
+   * The approximate queue position. The position of the next work is 1. The position may increase, because short searches
+   * overtake long searches.
+   */
   readonly place: number;
   readonly expectedWaitMs: number;
 }

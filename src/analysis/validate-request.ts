@@ -123,7 +123,10 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   }
 }
 
-/** Rejects Chess960 if the engine does not support it: such an engine would search the position anyway, and castle wrongly. */
+/**
+ * Rejects Chess960 if the engine does not support Chess960. Such an engine would search the position without an error, and
+ * castle wrongly.
+ */
 function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
     throw errorFromViolations([

@@ -5,7 +5,7 @@ import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
-/** Validates a request, or one item of a batch, without running it. Throws if the request would be rejected. */
+/** Validates a request or an item of a batch, but does not run a search. Throws if the request would be rejected. */
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
 type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;

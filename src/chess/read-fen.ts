@@ -162,7 +162,8 @@ function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undef
 type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly FenProblem[] };
 
 /**
- * Validates the text first, because chessops is less strict: it accepts "44" for eight empty squares, and "~" after a piece.
+ * Validates the text first, because chessops is less strict: chessops accepts "44" for eight empty squares, and "~" after a
+ * piece.
  */
 function readBoard(placement: FenPart): BoardReading {
   const problems = problemsOfBoard(placement);

@@ -9,7 +9,7 @@ export interface Meter {
   lookUp(found: CacheTier | undefined): void;
   /** Counts a Redis operation that has ended, or that was not sent because Redis is down. */
   redisOperation(operation: RedisOperation): void;
-  /** `seconds` is the duration of the start; undefined if it was not measured. */
+  /** `seconds` is the time that the engine needed to start. Undefined if this time was not measured. */
   engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
   /** Counts an engine that has exited or could not be started. */
   engineLost(engine: MeteredEngine, reason: string): void;

@@ -30,7 +30,6 @@ interface QueueStatus {
   /** Searches that got a slot since the process started. `refused` counts the searches that were rejected. */
   readonly admitted: number;
   readonly refused: number;
-  /** The expected time in milliseconds that a new search waits in the queue. */
   readonly expectedWaitMs: number;
 }
 
@@ -83,7 +82,8 @@ function textFromOpenMetrics(openMetrics: string): string {
 }
 
 /**
- * Removes three gauges of prom-client (15.1): their names end like those of counters, which `promtool check metrics` rejects.
+ * Removes three gauges of prom-client (15.1). Their names end like names of counters, and `promtool check metrics` rejects such
+ * names.
  */
 function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void {
   collectDefaultMetrics({ register: registry });

@@ -247,7 +247,6 @@ export interface RequestOutcome {
   answeredAt: number | undefined;
 }
 
-/** @param answerHeaders headers of every response to the request */
 export function createOutcome(answerHeaders?: readonly (readonly [string, string])[]): RequestOutcome {
   return {
     answerHeaders: new Map(answerHeaders),

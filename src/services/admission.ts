@@ -98,7 +98,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
         [Symbol.dispose]: () => review[Symbol.dispose](),
       };
     },
-    /** Admits a request that needs no engine. The rate limits count it as one request. */
+    /** Admits a request that needs no engine. The rate limits count one request. */
     async admitRules({ account, outcome }: Admissible): Promise<void> {
       // Do not count the request as a search in flight, because it needs no engine.
       const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);

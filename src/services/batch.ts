@@ -36,7 +36,7 @@ const violationsMax = 20;
 /** After one of these errors, all further items of the batch would be rejected with the same error. */
 const lastingErrors: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_exhausted"]);
 
-/** Yields the answer to an item as soon as it is ready. If an item is rejected, its answer contains the error. */
+/** Yields each answer as soon as the answer is ready. The answer to a rejected item contains the error. */
 export function createBatchEvaluation(options: BatchOptions) {
   const { analyzer, preflight, gate, access, beginWork, searchesAtOnce, log } = options;
   const readItem = createMessageReader(single.input);

@@ -17,17 +17,17 @@ export interface SharedAnswers<T> {
 }
 
 /**
- * A node with a claim runs the search, and the other nodes wait for its result. No method rejects or waits for long. If the
- * store is unavailable, each node gets a claim, so that each node runs the search.
+ * A node with a claim runs the search, and the other nodes wait for the answer. No method rejects or waits for long. If the
+ * store is unavailable, each node gets a claim, and each node runs the search.
  */
 export interface SearchClaims<T> {
-  /** Resolves with a claim. Disposing of the claim ends it. */
+  /** Resolves with a claim. Disposing of the claim ends the claim. */
   claim(search: string): Promise<SearchClaim<T>>;
 }
 
 type SearchClaim<T> = HeldClaim<T> | TakenClaim<T>;
 
-/** This node holds the claim, and must run the search. */
+/** This node has the claim, and must run the search. */
 interface HeldClaim<T> extends Disposable {
   readonly kind: "held";
   /** Sends the answer to the nodes that wait for this claim. Call this before you dispose of the claim. */
@@ -43,7 +43,7 @@ interface TakenClaim<T> extends Disposable {
 /** The store is unavailable for now: the disk is full, another process has locked the file, or the server is unreachable. */
 export class StoreUnavailable extends Error {}
 
-/** The reply to a write was lost, so it is unknown whether the store has executed the write. */
+/** The reply to a write was lost. Nobody knows whether the store has executed the write. */
 export class OutcomeUnknown extends StoreUnavailable {}
 
 /** Callbacks for logging. A store calls `worked` or `failed` after each read and each write. */
@@ -54,7 +54,7 @@ export interface StoreWatch {
 
 export const unwatched: StoreWatch = { worked() {}, failed() {} };
 
-/** The stored record of an API key. The record contains only the hash of the key. */
+/** The stored record of an API key. The record contains the hash of the key instead of the key. */
 export interface KeyRecord {
   readonly id: string;
   /** The hash of the key in hexadecimal. No two keys have the same hash. */
@@ -118,7 +118,7 @@ export interface KeyStore {
   /**
    * Stores a new key atomically, if the terms allow the key.
    * - A revoked key still counts in the quota, but is never renewed.
-   * - A stored key does not count if it was created more than a window after the new key: a clock was wrong.
+   * - A key does not count if its time of creation is too far in the future. Such a time comes from a wrong clock.
    */
   create(record: KeyRecord, terms?: IssueTerms): Promise<Issued>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
@@ -207,8 +207,8 @@ export interface TakenPlace {
   /** Ends the search, so that the subject may start another search. The request continues. */
   free(): void;
   /**
-   * Ends the search, and adds its engine time. If `givesBack` is true, subtracts the request from the windows that counted it.
-   * Call this once.
+   * Ends the search, and adds the engine time. If `givesBack` is true, subtracts the requests from the windows that counted
+   * these requests. Call this once.
    */
   leave(engineMs: number, givesBack: boolean): void;
 }

@@ -33,8 +33,8 @@ interface TracingOptions {
 }
 
 /**
- * Turns tracing on. Disposing of the result sends the last spans. Import this file only if tracing is on, because it loads the
- * SDK.
+ * Turns tracing on. Disposing of the result sends the last spans. Import this file only if tracing is on, because this file
+ * loads the SDK.
  */
 export function openTracing({
   settings,

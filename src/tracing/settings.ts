@@ -31,8 +31,8 @@ type SamplerName = (typeof samplers)[number];
 const exportMaxMs = 3000;
 
 /**
- * Turns tracing on if the environment names an exporter or the URL of a collector, unless OTEL_SDK_DISABLED is `true`. The
- * specification turns tracing on by default, but most servers have no collector.
+ * Turns tracing on if the environment names an exporter or the URL of a collector. Does not turn tracing on if
+ * OTEL_SDK_DISABLED is `true`. By the specification, tracing is on by default, but most servers have no collector.
  */
 export function tracingFrom(environment: Readonly<Record<string, string | undefined>>): WantedTracing {
   // Treat an empty variable as unset, as the specification requires.

@@ -154,7 +154,6 @@ export interface OpenedKeys extends AsyncDisposable {
   readonly keys: KeyStore;
   /** The path of the database, or the URL of Redis without the password. */
   readonly place: string;
-  /** True if the database did not exist before. */
   readonly isNew: boolean;
   /** Returns milliseconds since 1970 by Redis's clock. Undefined if there is no Redis. */
   now(): number | undefined;

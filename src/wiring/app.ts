@@ -40,7 +40,7 @@ import { openStore } from "./store.ts";
 
 const appTimes = {
   ...accessTimes,
-  /** When the server stops, it ends searches that are still in flight after this time, in milliseconds. */
+  /** Milliseconds that searches may still run after the server has begun to stop. Longer searches are stopped. */
   drainMs: 15_000,
 } as const;
 
@@ -59,7 +59,9 @@ export interface AppOptions extends Partial<AppTimes> {
   readonly heartbeatMs?: number | undefined;
 }
 
-/** When the server stops, it ends its searches, and then waits at most this number of milliseconds for the calls to end. */
+/**
+ * When the server stops, all searches end. The server then waits for the calls to end, at most for this number of milliseconds.
+ */
 const answerMaxMs = 5000;
 
 export interface App {

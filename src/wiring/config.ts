@@ -4,7 +4,7 @@ import { type Config, settings } from "./settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that cannot be used. The message names each wrong setting, and explains how to correct it. */
+/** Settings that cannot be used. The message names each wrong setting, and explains how to correct the setting. */
 export class ConfigError extends Error {}
 
 /**

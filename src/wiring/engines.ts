@@ -8,7 +8,7 @@ import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
 interface OpenEnginesOptions extends Pick<EnginesOptions, "asked"> {
-  /** Called when the sandbox was created, before an engine runs in it. */
+  /** Called when the sandbox was created, and before an engine runs in this sandbox. */
   readonly onSandbox?: (sandbox: Sandbox) => void;
   /** Called when the first engine begins to start. */
   readonly onStarted?: () => void;

@@ -22,7 +22,7 @@ import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The service without network protocols. The server and the command line both use this object. */
+/** The service without network protocols. The server uses this object, and the command line uses this object, too. */
 export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;

@@ -97,13 +97,15 @@ function listed(value: string): string[] {
     .filter(Boolean);
 }
 
-/** True for a valid value of the header `Origin`: scheme, host in lower case, and the port if it is not the default port. */
+/**
+ * True for a valid value of the header `Origin`: a scheme, a host in lower case, and a port. The default port must be missing.
+ */
 function isOrigin(one: string): boolean {
   const url = URL.parse(one);
   return url !== null && url.host !== "" && one === `${url.protocol}//${url.host}`;
 }
 
-/** True for a host as it is written in URLs: a name, an IPv4 address, or an IPv6 address in brackets. */
+/** True for a host in a URL: a name, an IPv4 address, or an IPv6 address in brackets. */
 function isHost(one: string): boolean {
   return URL.parse(`http://${one}/`)?.hostname === one;
 }

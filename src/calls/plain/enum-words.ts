@@ -1,6 +1,9 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 
-/** Maps each value of an enum to its word in JSON: PATH_AUTO to `auto`. The value 0 has no word, because it means "not set". */
+/**
+ * Maps each value of an enum to a word in JSON, such as PATH_AUTO to `auto`. The value 0 has no word, because 0 means "not
+ * set".
+ */
 export function wordsOfEnum(desc: DescEnum): ReadonlyMap<number, string> {
   const prefix = desc.sharedPrefix ?? "";
   return new Map(

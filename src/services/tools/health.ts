@@ -26,7 +26,7 @@ export interface HealthOptions {
 /** The maximum numbers of open health streams. A stream uses up to 60 kB, and a client opens a stream for each channel. */
 const watcherLimits = { inAll: 1000, perAddress: 100 };
 
-/** The gRPC health service. An empty service name in a request stands for the whole server. */
+/** The gRPC health service. An empty service name in a request means the server itself. */
 export function createHealth(options: HealthOptions): Implementation<typeof Health> {
   const { services, ready, draining, changes, addressOf } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];

@@ -30,7 +30,7 @@ export interface ReflectionOptions {
   readonly lifeMs?: number;
 }
 
-/** The default duration of a stream. It must be shorter than the timeout of an incomplete request. */
+/** The default duration of a stream. This duration must be shorter than the timeout of an incomplete request. */
 const defaultLifeMs = 10_000;
 
 /**
@@ -72,8 +72,8 @@ type MessageResponse = NonNullable<Response["messageResponse"]>;
 type Type = Registry extends Iterable<infer T> ? T : never;
 
 /**
- * Returns serialized FileDescriptorProtos. They contain no comments, because the generated code has none.
- * @param sent the files that this stream has already sent; a file is sent again only if the client requests it by name
+ * Returns serialized FileDescriptorProtos. The descriptors contain no comments, because the generated code has no comments.
+ * @param sent the files that this stream has already sent; a file is sent again only if the client requests the file by name
  */
 type Answers = (asked: ServerReflectionRequest["messageRequest"], sent: Set<DescFile>) => MessageResponse;
 

@@ -19,10 +19,10 @@ const charactersMax = 32_768;
 const dayMs = 86_400_000;
 
 /**
- * Stores answers in a fixed number of Redis keys, so that the memory is limited. The hash table of an engine works in the same
- * way.
+ * Stores answers in a fixed number of Redis keys, because the memory must be limited. The hash table of an engine works in the
+ * same way.
  * - The hash of a cache key selects the Redis key. A new answer overwrites the old answer.
- * - The stored text begins with the hash. A different hash at this Redis key is a miss.
+ * - The stored text begins with the hash. If the stored hash differs, the read is a miss.
  */
 export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheOptions<T>): SharedAnswers<T> {
   const places = Math.floor(bytes / bytesPerAnswer);

@@ -13,7 +13,7 @@ const claimTimes = {
   pollMs: 50,
 } as const;
 
-/** The answer expires in Redis after this time. The waiting nodes read the answer earlier, because they poll every 50 ms. */
+/** The answer expires in Redis after this time. The waiting nodes read the answer long before, because they poll often. */
 const answerMs = 10_000;
 
 interface RedisClaimsOptions<T> {

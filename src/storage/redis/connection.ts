@@ -9,9 +9,11 @@ import { StoreUnavailable } from "../ports.ts";
 import { textsOf } from "./replies.ts";
 
 const redisTimes = {
-  /** The timeout of a command. It is shorter than the half second that the documents promise, because timers may fire late. */
+  /**
+   * The timeout of a command. The documentation promises half a second. This timeout is shorter, because timers may fire late.
+   */
   operationMaxMs: 450,
-  /** The timeout of a connection attempt, and then of the login. */
+  /** The timeout of a connection attempt. The login after a connection attempt has the same timeout. */
   connectMaxMs: 1000,
   /**
    * The timeout of brief commands, in milliseconds. A brief command only saves time, such as a cache read. Waiting longer would
@@ -93,7 +95,7 @@ export interface Redis extends Disposable {
 /** The configuration of Redis is wrong, so a retry would not help. The message contains no secret. */
 export class RedisUnusable extends Error {}
 
-/** The command was not sent, or Redis rejected it or did not reply. */
+/** The command was not sent, Redis rejected the command, or Redis did not reply. */
 class RedisUnavailable extends StoreUnavailable {
   /** The reason in metrics: `away` if the command was not sent, `timeout`, `lost`, or an error code of Redis such as `oom`. */
   readonly reason: string;
@@ -374,7 +376,8 @@ function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisT
 }
 
 /**
- * Rejects with a Timeout after `maxMs`. A reply that arrived in time is accepted even if the thread was too busy to read it.
+ * Rejects with a Timeout after `maxMs`. A reply that arrived in time is accepted even if the thread was too busy to read the
+ * reply in time.
  */
 async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();

@@ -1,7 +1,8 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Keys in Redis, after the prefix in `KEYS[1]`. They never expire; `prune` deletes the API keys that have ended.
+ * Keys in Redis. The prefix in `KEYS[1]` precedes each name. The keys never expire; `prune` deletes the API keys that have
+ * ended.
  * - `id:<id>`: hash with the record of an API key, its network, and its idempotency key (`wish`)
  * - `hash:<hash>`: id of the API key with this hash
  * - `all`: sorted set of the ids of all API keys, by time of creation

@@ -23,7 +23,7 @@ const name = "keys:";
 /** The maximum number of API keys for one run of a script. A run blocks Redis for about a millisecond. */
 const atOnce = 250;
 
-/** API keys do not expire. The operator must configure Redis so that it never evicts them. */
+/** API keys do not expire in Redis. The operator must turn off eviction in Redis, because an evicted API key would be lost. */
 export function createRedisKeyStore(redis: Redis): KeyStore {
   const isDown = () => redis.health.kind === "down";
 

@@ -137,8 +137,8 @@ export interface LeaveArguments {
 }
 
 /**
- * Renews entries of searches in flight. Keys: the sorted set of each entry. Arguments: milliseconds until the entries expire,
- * then the entries.
+ * Renews entries of searches in flight. Keys: the sorted set of each entry. The first argument is the time in milliseconds
+ * until the entries expire. The other arguments are the entries.
  */
 export const holdScript = redisScript(
   "hold",

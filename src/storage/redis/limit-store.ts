@@ -23,7 +23,7 @@ import { listOf, textsOf } from "./replies.ts";
 /** If a node does not renew the entry of a search for this time, the search no longer counts as in flight. */
 const defaultHeldMs = 8000;
 
-/** An entry is renewed this number of times before it would expire. */
+/** The number of renewals of an entry within the time after which the entry expires. */
 const renewals = 4;
 
 const pollMs = 100;

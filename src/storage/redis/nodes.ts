@@ -46,7 +46,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return redis.call('ZCARD', KEYS[1])`,
 );
 
-/** Adds this node to the list in Redis, and announces it until the result is disposed of. */
+/** Adds this node to the list in Redis. Announces this node regularly, until the result is disposed of. */
 export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
   let count = 1;
   let reportOf: (() => Omit<NodeReport, "id">) | undefined;

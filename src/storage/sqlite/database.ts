@@ -156,8 +156,8 @@ export class Database extends DatabaseSync {
 }
 
 /**
- * Creates the folder and its parents. Only the owner of the folder gets access. Node's recursive `mkdir` is not used: it never
- * returns (Node 26.10) if a parent is in `/proc`.
+ * Creates the folder and its parents. Only the owner of the folder gets access. Does not use Node's recursive `mkdir`: this
+ * call never returns (Node 26.10) if a parent is in `/proc`.
  */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) {
