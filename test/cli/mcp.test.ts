@@ -68,7 +68,7 @@ describe("kibitz mcp without a service", () => {
     expect(complaints()).toContain("kibitz: nothing is listening");
   });
 
-  test("kibitz mcp tells the agent which setting is invalid", async () => {
+  test("kibitz mcp sends the agent an error that names the invalid setting", async () => {
     const { answer, ask, leave, ended } = talkWith({ settings: { KIBITZ_HASH_MB: "none" } });
     ask("analyze_position", {});
     expect(await answer()).toMatchObject({

@@ -43,7 +43,7 @@ type detail struct {
 	Value json.RawMessage `json:"value"`
 }
 
-// outcome is what a client library tells of a call that has ended.
+// outcome is the result of a call as the client library reports it.
 type outcome struct {
 	code              code.Code
 	message           string
