@@ -77,10 +77,10 @@ describe("latest", () => {
   test.each([
     ["the newest release", debian, "stockfish-19"],
     ["the newest release, native or not", ["native 20", "wasm 19"], "stockfish-20"],
-    ["a full network rather than a newer lite one", ["wasm 19 lite", "native 15.1"], "stockfish-15.1"],
-    ["a lite network if there is nothing else", ["wasm 19 lite"], "stockfish-19-lite"],
+    ["an older full network and not a newer lite network", ["wasm 19 lite", "native 15.1"], "stockfish-15.1"],
+    ["a lite network if there is no full network", ["wasm 19 lite"], "stockfish-19-lite"],
     ["a release rather than a development build", ["native dev-20260110", "wasm 18"], "stockfish-18"],
-    ["a development build if there is nothing else", ["native dev-20260110"], "stockfish-dev-20260110"],
+    ["a development build if there is no release", ["native dev-20260110"], "stockfish-dev-20260110"],
   ])("latest is %s", (_, builds, id) => {
     expect(catalog(builds).latest.id).toBe(id);
   });
@@ -99,7 +99,7 @@ describe("latest", () => {
     ["15.10 rather than 15.2", ["native 15.2", "native 15.10"], "stockfish-15.10"],
     ["a release rather than a release candidate", ["native 20-rc1", "wasm 19"], "stockfish-19"],
     [
-      "the newest of the first family that has a release, if there is no Stockfish",
+      "the newest release of the first family if there is no Stockfish",
       ["native berserk-13", "native clover-9.1", "native berserk-12", "native arasan-dev"],
       "berserk-13",
     ],

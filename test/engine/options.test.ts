@@ -66,7 +66,7 @@ describe("the options that callers may set", () => {
     ["without bounds", "Skill Level type spin default 20"],
     ["without an upper bound", "Skill Level type spin default 20 min 0"],
     ["without a default", "Skill Level type spin min 0 max 20"],
-    ["with a default that is no integer", "Skill Level type spin default high min 0 max 20"],
+    ["with a default that is not an integer", "Skill Level type spin default high min 0 max 20"],
     ["of another spelling", "skill level type spin default 20 min 0 max 20"],
   ])("callers may not set an option that an engine declares as %s", (_, line) => {
     expect(callersOptionsFrom(declared(line))).toEqual([]);

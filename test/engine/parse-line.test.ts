@@ -31,7 +31,7 @@ describe("info", () => {
   test.each<[what: string, line: string, says: Partial<UciInfo>]>([
     ["a mate", "info score mate 3", { score: { kind: "mate", mate: 3 } }],
     ["a mate against the mover", "info score mate -2", { score: { kind: "mate", mate: -2 } }],
-    ["a mate that is there", "info score mate 0", { score: { kind: "mate", mate: 0 } }],
+    ["a mate in zero moves", "info score mate 0", { score: { kind: "mate", mate: 0 } }],
     [
       "a bound before the wdl, as Stockfish 19 prints it",
       "info depth 10 score cp -1 lowerbound wdl 18 963 19 pv b1d2 f8d6",
@@ -62,7 +62,7 @@ describe("info", () => {
       { depth: 9, currmove: "e2e4" },
     ],
     ["no move as none", "info depth 9 currmove none currmovenumber 1", { depth: 9 }],
-    ["fields that it does not know", "info cpuload 500 sbhits 3 depth 4 whatever", { depth: 4 }],
+    ["unknown fields", "info cpuload 500 sbhits 3 depth 4 whatever", { depth: 4 }],
     ["nothing", "info", {}],
     ["much space", "  info\t depth   3  \t pv   e2e4    e7e5 \r", { depth: 3, pv: ["e2e4", "e7e5"] }],
     ["a zero", "info depth 0 nodes 0 time 0", { depth: 0, nodes: 0, time: 0 }],
@@ -78,13 +78,13 @@ describe("info", () => {
     ["hexadecimal", "info nodes 0x10 nps 4", { nps: 4 }],
     ["an infinity", "info depth Infinity score cp NaN nodes 1", { nodes: 1 }],
     ["a negative count", "info depth -3 time -1 nodes 2", { nodes: 2 }],
-    ["a number beyond all counting", "info nodes 99999999999999999999 nps 4", { nps: 4 }],
+    ["a number that is too large", "info nodes 99999999999999999999 nps 4", { nps: 4 }],
     [
       "more than 32 bits",
       "info depth 2147483648 time 4294967296 seldepth 5 nodes 2147483648",
       { seldepth: 5, nodes: 2 ** 31 },
     ],
-    ["a score beyond 32 bits", "info score cp -2147483648 wdl 1 2 3000000000 nps 4", { nps: 4 }],
+    ["a score of more than 32 bits", "info score cp -2147483648 wdl 1 2 3000000000 nps 4", { nps: 4 }],
     ["a plus", "info score cp +5 nodes 1", { nodes: 1 }],
     ["half a wdl", "info wdl 500 500 nodes 4", { nodes: 4 }],
     ["a negative chance", "info wdl -1 500 501 nodes 4", { nodes: 4 }],

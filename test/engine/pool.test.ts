@@ -294,8 +294,8 @@ describe("the build that is kept warm", () => {
   });
 
   test.each([
-    ["died while it was idle", 1, new EngineFailure("killed", "from outside")],
-    ["was closed", 1, undefined],
+    ["dies while it is idle", 1, new EngineFailure("killed", "from outside")],
+    ["is closed", 1, undefined],
   ])("the default build is started again at once when its engine %s", async (_, count, failure) => {
     const { engines, alive } = await readyPool();
     engines.sessions[0]?.die(failure);

@@ -68,7 +68,7 @@ test("a copied file with a wrong digest is not used, and the error names the fil
 });
 
 test.each<[what: string, create: (cache: string) => void]>([
-  ["everybody can write to", (cache) => [mkdirSync(cache), chmodSync(cache, 0o777)]],
+  ["every user can write to", (cache) => [mkdirSync(cache), chmodSync(cache, 0o777)]],
   ["is a link", (cache) => symlinkSync(createFolder(), cache)],
   ["is a file", (cache) => writeFileSync(cache, "")],
 ])("engine files are not copied into a cache folder that %s", async (_, create) => {

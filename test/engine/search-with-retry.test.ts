@@ -193,7 +193,7 @@ describe("a position", () => {
   );
 
   test.each<FailureKind>(["killed", "unresponsive", "overtime", "no_start", "protocol_error"])(
-    "a position is not put into quarantine for %s",
+    "a position is not put into quarantine if its searches fail as %s",
     async (kind) => {
       const { search } = supervise({ conduct: (number) => (number < 9 ? kind : "answer") });
       const outcomes = [];

@@ -180,7 +180,7 @@ describe("the limits of a search", () => {
 
   test.each([
     ["prints", [iteration(1, "g1f3")]],
-    ["answers with", [iteration(1, "e2e4"), "bestmove d2d4"]],
+    ["returns", [iteration(1, "e2e4"), "bestmove d2d4"]],
   ])("a search fails if the engine %s a move outside searchmoves", async (_, lines) => {
     const { session, conversation } = await openScripted();
     conversation.expect(position).expect(`${go} searchmoves e2e4`, lines);

@@ -41,8 +41,8 @@ describe("an engine that sees the mate in two", () => {
 
   test.each<[string, number, (number: number) => number, string?]>([
     ["two equal searches visit different nodes", 1, (number) => number],
-    ["two equal searches of an engine that counts no nodes end with different moves", 1, () => 0, "d2d4"],
-    ["it has more than one thread", 2, () => 100],
+    ["two equal searches without node counts return different moves", 1, () => 0, "d2d4"],
+    ["the engine has more than one thread", 2, () => 100],
   ])("an engine is trusted but not reproducible if %s", async (_, threads, nodesOfSearch, move) => {
     expect(await selfTest(await engine(2, nodesOfSearch, move), threads, forever)).toBeUndefined();
   });

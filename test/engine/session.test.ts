@@ -110,8 +110,8 @@ describe("the greeting", () => {
 
   test.each([
     ["ends before its first line", []],
-    ["ends in the middle of its greeting", ["id name Short"]],
-    ["ends right after its greeting", greeting],
+    ["ends before uciok", ["id name Short"]],
+    ["ends right after uciok", greeting],
   ])("a starting engine that %s is reported at once as not started", async (_, answer) => {
     const conversation = script().expect("uci", answer).thenHangUp();
     await expect(start(conversation)).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
@@ -332,10 +332,10 @@ describe("an engine that fails", () => {
   test.each([
     ["refuses the position", ["info string CRITICAL ERROR: Position not legal"], "CRITICAL ERROR"],
     ["has no move", [iteration(1, "e2e4"), "bestmove (none)"], "(none)"],
-    ["answers nonsense", [iteration(1, "e2e4"), "bestmove 0000"], "(none)"],
-    ["answers with a move that is not legal", [iteration(1, "e2e4"), "bestmove e2e5"], "e2e5"],
-    ["prints a line with a move that is not legal", [iteration(1, "e7e5"), "bestmove e2e4"], "e7e5"],
-    ["answers without a line", ["info depth 1 currmove e2e4", "bestmove e2e4"], "no line"],
+    ["returns an invalid move", [iteration(1, "e2e4"), "bestmove 0000"], "(none)"],
+    ["returns an illegal move", [iteration(1, "e2e4"), "bestmove e2e5"], "e2e5"],
+    ["prints a line with an illegal move", [iteration(1, "e7e5"), "bestmove e2e4"], "e7e5"],
+    ["returns a move without a line", ["info depth 1 currmove e2e4", "bestmove e2e4"], "no line"],
   ])("an engine that %s is killed with a protocol error", async (_, lines, message) => {
     const { session, conversation, search } = await searching();
     conversation.say(...lines);

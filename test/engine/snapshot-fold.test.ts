@@ -204,7 +204,7 @@ describe("lines made up", () => {
     ["the second line is of another depth", [line(2, 1), line(1, 2)]],
     ["the second line has only a bound", [line(1, 1), line(1, 2, "upperbound")]],
     ["the first line has only a bound", [line(1, 1, "lowerbound"), line(1, 2)]],
-    ["a line comes twice", [line(1, 1), line(1, 3), line(1, 1)]],
+    ["a line is printed twice", [line(1, 1), line(1, 3), line(1, 1)]],
   ])("an iteration is not complete if %s", (_, lines) => {
     expect(foldOf(lines, limits).complete).toEqual([]);
   });
@@ -236,19 +236,34 @@ describe("lines made up", () => {
     `info depth ${depth} multipv ${multipv} score cp 1 nodes 10000001 time 900 pv e2e4`;
 
   test.each([
-    ["a move of the same depth follows", [moving(1), line(1, 1), line(1, 2), moving(1)], [], undefined],
-    ["a move of a deeper one follows", [moving(1), line(1, 1), line(1, 2), moving(2)], [1], 1],
-    ["a line of a deeper one follows", [moving(1), line(1, 1), line(1, 2), line(2, 1)], [1], 1],
-    ["its lines follow again", [moving(1), line(1, 1), line(1, 2), line(1, 1)], [], undefined],
+    [
+      "a currmove line of the same depth follows",
+      [moving(1), line(1, 1), line(1, 2), moving(1)],
+      [],
+      undefined,
+    ],
+    ["a currmove line of the next depth follows", [moving(1), line(1, 1), line(1, 2), moving(2)], [1], 1],
+    ["a line of the next depth follows", [moving(1), line(1, 1), line(1, 2), line(2, 1)], [1], 1],
+    [
+      "the lines of the same depth follow again",
+      [moving(1), line(1, 1), line(1, 2), line(1, 1)],
+      [],
+      undefined,
+    ],
     ["nothing follows", [moving(1), line(1, 1), line(1, 2)], [], 1],
     [
-      "it is the first so late, and a move of its depth follows",
+      "a currmove line of the same depth follows the first iteration above 10 million nodes",
       [late(1, 1), late(1, 2), moving(1)],
       [],
       undefined,
     ],
-    ["it is the first so late, and nothing follows", [late(1, 1), late(1, 2)], [], 1],
-    ["it is the second so late", [late(1, 1), late(1, 2), late(2, 1), late(2, 2)], [1, 2], 2],
+    ["nothing follows the first iteration above 10 million nodes", [late(1, 1), late(1, 2)], [], 1],
+    [
+      "two iterations are above 10 million nodes",
+      [late(1, 1), late(1, 2), late(2, 1), late(2, 2)],
+      [1, 2],
+      2,
+    ],
   ])("a currmove line shows whether an iteration is complete: %s", (_, lines, depths, last) => {
     const { complete, final } = foldOf(lines, limits);
     expect(depthsOf(complete)).toEqual(depths);
@@ -264,16 +279,16 @@ describe("lines made up", () => {
   const byNodes = { lineCount: 1, nodes: 100, movetimeMs: 1000 };
 
   test.each([
-    ["with the last node", [counted(1, 100)], [], 1],
-    ["with the last node, before a deeper one", [counted(1, 100), counted(2, 101)], [1], 1],
+    ["exactly at the node limit", [counted(1, 100)], [], 1],
+    ["at the node limit, before the next depth", [counted(1, 100), counted(2, 101)], [1], 1],
     [
-      "late, before a deeper one that has only a bound",
+      "after the node limit, before a next depth with only a bound",
       [counted(1, 120), counted(2, 130, "upperbound")],
       [1],
       1,
     ],
-    ["before the last node", [counted(1, 99)], [1], 1],
-    ["twice at one depth", [counted(1, 100), counted(1, 101)], [], 1],
+    ["below the node limit", [counted(1, 99)], [1], 1],
+    ["twice at the same depth", [counted(1, 100), counted(1, 101)], [], 1],
   ])("an iteration that ends %s is used only if another iteration follows", (_, lines, depths, last) => {
     const { complete, final } = foldOf(lines, byNodes);
     expect(depthsOf(complete)).toEqual(depths);

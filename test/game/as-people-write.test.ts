@@ -56,7 +56,7 @@ test.each<[what: string, text: string, read: Read]>([
     },
   ],
   [
-    "a FEN with words around it in its tag",
+    "a FEN tag with other words around the FEN",
     `[FEN "position fen ${pawnEnding}"]\n\n1. e4 *`,
     { moves: "e4", tags: { FEN: pawnEnding }, warnings: ["The tag FEN was read as"] },
   ],
@@ -74,7 +74,7 @@ test.each<[what: string, text: string, read: Read]>([
     { moves: "exd8=Q+ Kxd8 a8=Q+", result: "1-0", warnings: ["EXD8=Q+", "KXD8", "A8Q+"] },
   ],
   [
-    "a capture of a pawn on the b-file in capitals, and one en passant",
+    "an uppercase capture by a b-pawn, and an en passant capture",
     "1. B4 C5 2. BXC5 D5 3. CXD6 E.P.",
     { moves: "b4 c5 bxc5 d5 cxd6", warnings: ["C5", "D5", "CXD6", "B4", "'BXC5' was read as bxc5"] },
   ],
@@ -87,22 +87,18 @@ test.each<[what: string, text: string, read: Read]>([
     },
   ],
   [
-    "castling without dashes, glued to its number",
+    "castling without dashes and without a space after the move number",
     `${italian} 4.00! oo`.replace("Bc5", "Nf6 4. d3 Bc5").replace("4.00", "5.00"),
     { moves: "e4 e5 Nf3 Nc6 Bc4 Nf6 d3 Bc5 O-O O-O", warnings: ["O-O", "O-O"] },
   ],
+  ["two equal FEN tags", `[FEN "${pawnEnding}"]\n[fen "${pawnEnding}"]\n\n1. e4`, { moves: "e4" }],
   [
-    "the tag FEN twice with one value",
-    `[FEN "${pawnEnding}"]\n[fen "${pawnEnding}"]\n\n1. e4`,
-    { moves: "e4" },
-  ],
-  [
-    "a double forfeit that the tag Result names",
+    "a double forfeit in the tag Result",
     `[Result "0-0"]\n\n${italian} 0-0`,
     { moves: italianSans, result: "*", tags: { Result: "0-0" }, warnings: ["double forfeit"] },
   ],
   [
-    "a double forfeit in other signs, with a comment behind it",
+    "a double forfeit in other signs with a comment after the result",
     `[result "0 - 0"]\n\n${italian} 0 – 0 {both forfeited}`,
     { moves: italianSans, result: "*", warnings: ["result was read as Result", "double forfeit"] },
   ],
@@ -117,7 +113,7 @@ test.each<[what: string, text: string, read: Read]>([
     { moves: italianSans, result: "*", tags: { Result: "0:0" }, warnings: ["'0:0' was read as *"] },
   ],
   [
-    "a double forfeit that only its tag spells with a colon",
+    "a double forfeit that only the tag Result writes with a colon",
     `[Result "0:0"]\n\n${italian} 0-0`,
     { moves: italianSans, result: "*", warnings: ["double forfeit"] },
   ],
@@ -128,7 +124,7 @@ test.each<[what: string, text: string, read: Read]>([
   ],
   ["castling with zeros at the end", `${italian} 0-0`, { moves: `${italianSans} O-O` }],
   [
-    "castling with zeros, and the result 0-0 behind it",
+    "castling with zeros and then the result 0-0",
     `[Result "0-0"]\n\n${italian} 4. 0-0 0-0`,
     { moves: `${italianSans} O-O`, result: "*", warnings: ["double forfeit"] },
   ],
@@ -145,17 +141,17 @@ test.each<[what: string, text: string, read: Read]>([
     ],
   ),
   [
-    "castling that only Chess960 has, of the variant Standard",
+    "Chess960 castling in the variant Standard",
     `[Variant "Standard"]\n[FEN "${middle}"]\n\n1. O-O e1c1`.replace("e1c1", "O-O-O"),
     { moves: "O-O O-O-O", chess960: true, warnings: ["'Standard' was read as Chess960"] },
   ],
   [
-    "castling rights that fit no rook and are not used",
+    "unused castling rights without a rook",
     `[Variant "Standard"]\n[FEN "${middle}"]\n\n1. a3`,
     { moves: "a3", warnings: ["Castling rights KQkq were removed"] },
   ],
   [
-    "the same without a variant",
+    "unused castling rights without a rook and without a variant",
     `[FEN "${middle}"]\n\n1. a3`,
     { moves: "a3", warnings: ["Castling rights KQkq were removed"] },
   ],
@@ -165,7 +161,7 @@ test.each<[what: string, text: string, read: Read]>([
     { moves: italianSans, nags: [40, 36, 132, 220, 7, 140] },
   ],
   [
-    "a sign that is no glyph",
+    "an unknown sign after a move",
     "1. e4 ☆ e5☆☆ 2. Nf3, *",
     {
       moves: "e4 e5 Nf3",
@@ -173,7 +169,7 @@ test.each<[what: string, text: string, read: Read]>([
     },
   ],
   [
-    "a tag that is given twice and does not decide the game",
+    "a repeated tag that does not change the game",
     '[Event "a"]\n[Event "b"]\n\n1. e4',
     {
       moves: "e4",
@@ -216,12 +212,12 @@ test.each<[what: string, text: string, read: Read]>([
     { moves: "e4", tags: { Event: "a", White: "b", Black: "c", Site: "d", Round: "e" } },
   ],
   [
-    "a last quotation mark that is escaped",
+    "a tag whose last quotation mark is escaped",
     '[Event "5th \\"Name\\" Open\\"]\n[Source "C:\\games\\"]\n\n1. e4',
     { moves: "e4", tags: { Event: '5th "Name" Open', Source: "C:\\games\\" } },
   ],
   ["a ^Z at its end", `${italian} *\n\u001a`, { moves: italianSans }],
-  ["a ^Z behind its last move", `${italian}\u001a\u001a\n`, { moves: italianSans }],
+  ["a ^Z after the last move", `${italian}\u001a\u001a\n`, { moves: italianSans }],
   [
     "an empty FEN and an empty variant",
     '[SetUp "1"]\n[FEN ""]\n[Variant "?"]\n\n1. e4',
@@ -245,7 +241,7 @@ test.each<[what: string, text: string, read: Read]>([
     },
   ],
   [
-    "a b that is a pawn, because no bishop fits",
+    "a letter b that means a pawn because no bishop can make the move",
     `[FEN "4k3/8/8/8/2p5/1P6/8/4K3 w - - 0 1"]\n\n1. bc4 *`,
     { moves: "bxc4" },
   ],
@@ -277,40 +273,44 @@ test.each<[what: string, text: string, read: Read]>([
 );
 
 test.each([
-  ["two values of FEN", `[FEN "${pawnEnding}"]\n[fen "${middle}"]\n\n1. e4`, "The tag FEN is given twice"],
+  ["two FEN tags", `[FEN "${pawnEnding}"]\n[fen "${middle}"]\n\n1. e4`, "The tag FEN is given twice"],
   ["a double forfeit and no move", '[Result "0-0"]\n\n0-0', "There are no moves"],
   [
-    "castling by a right that was removed",
+    "castling after its castling right was removed",
     '[Variant "Standard"]\n[FEN "4k3/8/8/8/8/8/8/4K1N1 w K - 0 1"]\n\n1. O-O',
     "(Castling right K was removed: the king or the rook is not in its place)",
   ],
   [
-    "a b that is a pawn or a bishop",
+    "a letter b that can mean a pawn or a bishop",
     '[FEN "4k3/8/8/8/2p5/1P6/4B3/4K3 w - - 0 1"]\n\n1. bc4',
     "'bc4' matches more than one legal move for White: b3c4, e2c4",
   ],
   [
-    "a B in capitals that is a pawn or a bishop",
+    "a letter B in an uppercase move that can mean a pawn or a bishop",
     '[FEN "4k3/8/8/8/2p5/1P6/4B3/4K3 w - - 0 1"]\n\n1. BXC4',
     "'BXC4' matches more than one legal move for White: b3c4, e2c4",
   ],
-  ["a D in capitals that may be a queen", "1. D4 E5 2. DE5", "'DE5' is neither a move"],
-  ["moves behind the FEN of its tag", `[FEN "${pawnEnding} moves e2e4"]\n\n1. e4`, "followed by moves"],
+  ["a letter D in an uppercase move that can mean a queen", "1. D4 E5 2. DE5", "'DE5' is neither a move"],
+  ["moves after the FEN in the FEN tag", `[FEN "${pawnEnding} moves e2e4"]\n\n1. e4`, "followed by moves"],
   [
     "an N before a square that a pawn and a knight can go to",
     "1. e4 N f6",
     "'f6' after 'N' is a move of a pawn behind the sign of a novelty, or Nf6",
   ],
   [
-    "a start that SetUp denies",
+    "a FEN tag and a SetUp tag of 0",
     `[SetUp "0"]\n[FEN "${pawnEnding}"]\n\n1. e4`,
     "The tag SetUp says that the game begins at the standard start",
   ],
   ["two variants", '[Variant "Chess960"]\n[variant "Standard"]\n\n1. e4', "The tag Variant is given twice"],
   ["two results in its tags", '[Result "1-0"]\n[Result "0-1"]\n\n1. e4', "The tag Result is given twice"],
-  ["another game of a shuffled start", '[Variant "Atomic960"]\n\n1. e4', "Standard and Chess960"],
-  ["castling with letters that is not legal", "1. e4 e5 O-O", "'O-O' is not a legal move"],
-  ["castling with zeros that is not legal and not the end", "1. e4 e5 0-0 d5", "'0-0' is not a legal move"],
+  ["another variant with a shuffled start", '[Variant "Atomic960"]\n\n1. e4', "Standard and Chess960"],
+  ["illegal castling written with letters", "1. e4 e5 O-O", "'O-O' is not a legal move"],
+  [
+    "illegal castling written with zeros before the last move",
+    "1. e4 e5 0-0 d5",
+    "'0-0' is not a legal move",
+  ],
 ])("the parser refuses a game with %s", (_, text, says) => {
   expect(errorOf(() => gameOf(text)).message).toContain(says);
 });

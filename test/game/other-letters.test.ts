@@ -43,7 +43,7 @@ test.each([
 test.each([
   ["an illegal move", "1. e4 e5 2. Sf3 Sc6 3. Lc4 La1"],
   ["letters of two languages", "1. e4 e5 2. Sf3 Nc6"],
-  ["a letter that no language has", "1. e4 e5 2. Sf3 Sc6 3. Xh5"],
+  ["a piece letter of no language", "1. e4 e5 2. Sf3 Sc6 3. Xh5"],
   ["moves of knights in German, and of bishops in Czech", "1. e4 e5 2. Se2 Se7"],
   ["a move of a knight in Russian, and of a king in Serbian", "1. e4 e5 2. Кe2"],
   ["a word without meaning", "1. e4 e5 2. Sf3 hello"],

@@ -47,12 +47,12 @@ test.each([
   ["a game without moves is a separate game", '[Event "a"]\n[Result "*"]\n\n', '[Event "b"]\n\n1. e4 *\n'],
   ["a blank line between tags begins no game", '[Event "a"]\n\n[White "x"]\n\n1. e4 *\n'],
   [
-    "a comment before tags belongs to their game",
+    "a comment before tags belongs to the game of the tags",
     '{ mine }\n[Event "a"]\n\n1. e4 *\n',
     '[Event "b"]\n\n1. d4 *\n',
   ],
   [
-    "a comment before moves without tags belongs to their game",
+    "a comment before moves without tags belongs to the game of the moves",
     "{ mine }\n1. e4 *\n",
     '[Event "b"]\n\n1. d4 *\n',
   ],
@@ -75,7 +75,7 @@ test.each([
 test.each([
   ["a tag in a comment", '[White "x"]\n\n1. e4 {as in\n[Event "y"]\n\n[Site "z"]\n1. d4 d5} e5 *\n', 2],
   ["a tag in a comment with a brace", '1. e4 {as in\n[Event "y"] {sic}\n\n} e5\n', undefined],
-  ["a tag behind a comment", '1. e4 {a\n[Event "y"]\nb}\n[White "x"] 1. e4 *\n', undefined],
+  ["a tag after a comment", '1. e4 {a\n[Event "y"]\nb}\n[White "x"] 1. e4 *\n', undefined],
   ["a brace in a tag", '[Event "{"]\n1. e4 *\n', 1],
   ["a brace in a comment to the end of the line", "1. e4 ; {\n e5 *\n", 2],
   ["a brace in an escaped line", "% {\n1. e4 e5 *\n", 2],

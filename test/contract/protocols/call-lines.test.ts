@@ -42,9 +42,9 @@ const refused: readonly Refused[] = [
     "unsupported_media_type",
     "json",
   ],
-  ["a path that is none", "/v1/evil", { method: "POST", headers: json, body: ndjson }, "not_found", "json"],
+  ["an unknown path", "/v1/evil", { method: "POST", headers: json, body: ndjson }, "not_found", "json"],
   [
-    "a method that is none",
+    "an unknown method",
     "/v1/eval",
     { method: "PUT", headers: json, body: ndjson },
     "method_not_allowed",
@@ -72,14 +72,14 @@ const refused: readonly Refused[] = [
     "connect",
   ],
   [
-    "a type that Connect does not read",
+    "an unsupported content type",
     `${rpc}/Evaluate`,
     { method: "POST", headers: { "Content-Type": "text/plain" }, body: ndjson },
     "unsupported_media_type",
     "connect",
   ],
   [
-    "an RPC that is none",
+    "an unknown RPC",
     `${rpc}/Devaluate`,
     { method: "POST", headers: json, body: ndjson },
     "unimplemented",
@@ -89,7 +89,7 @@ const refused: readonly Refused[] = [
 
 describe("a refusal before the call", () => {
   test.each(refused)(
-    "a request that is refused before its handler runs has one line in the log: %s",
+    "a request that is refused before its call runs has one line in the log: %s",
     async (name, path, init, code, protocol) => {
       const requestId = `refused-${name.replaceAll(/\W/g, "-")}`;
       const headers = { ...init.headers, "X-Request-Id": requestId, "X-Forwarded-For": "203.0.113.7" };

@@ -136,28 +136,28 @@ describe("an accepted form", () => {
 
 describe("a refusal with its pointer", () => {
   test.each<[name: string, wrong: Plain, pointer: string, code: string]>([
-    ["a field that is not known", { deph: 3 }, "/deph", "unknown_field"],
+    ["an unknown field", { deph: 3 }, "/deph", "unknown_field"],
     ["a key with slash and tilde", { "a/b~c": 1 }, "/a~1b~0c", "unknown_field"],
     ["null for the FEN", { fen: null }, "/fen", "invalid_type"],
     ["a number as text", { depth: "14" }, "/depth", "invalid_type"],
     ["an empty move", { moves: [""] }, "/moves/0", "illegal_move"],
-    ["a path that is not known", { path: "gpu" }, "/path", "out_of_range"],
+    ["an unknown path", { path: "gpu" }, "/path", "out_of_range"],
     ["null for an option", { options: { skill_level: null } }, "/options/skill_level", "invalid_option"],
   ])("plain JSON refuses %s and points to the wrong field", async (_, wrong, pointer, code) => {
     expect(await violationsOf({ fen, ...wrong })).toMatchObject([{ pointer, code }]);
   });
 
   test.each([
-    ["a key that stands twice", `{"fen": "${fen}", "depth": 1, "depth": 2}`, "/depth"],
-    ["a key that stands twice, once in escapes", `{"fen": "${fen}", "\\u0066en": "x"}`, "/fen"],
-    ["an option that stands twice", `{"fen": "${fen}", "options": {"a": 1, "a": 1}}`, "/options/a"],
-    ["a body that is cut off", `{"fen": "${fen}"`, ""],
-    ["two values", `{"fen": "${fen}"} {}`, ""],
-    ["a comma too many", `{"fen": "${fen}",}`, ""],
+    ["a repeated key", `{"fen": "${fen}", "depth": 1, "depth": 2}`, "/depth"],
+    ["a repeated key with escapes", `{"fen": "${fen}", "\\u0066en": "x"}`, "/fen"],
+    ["a repeated option", `{"fen": "${fen}", "options": {"a": 1, "a": 1}}`, "/options/a"],
+    ["a truncated body", `{"fen": "${fen}"`, ""],
+    ["a body with two JSON values", `{"fen": "${fen}"} {}`, ""],
+    ["a trailing comma", `{"fen": "${fen}",}`, ""],
     ["single quotes", "{'fen': 1}", ""],
-    ["nothing", "", ""],
+    ["an empty body", "", ""],
     ["a thousand open brackets", "[".repeat(1000), ""],
-    ["what is not UTF-8", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), ""],
+    ["invalid UTF-8", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), ""],
   ])("plain JSON refuses %s and points to the wrong field", async (_, text, pointer) => {
     expect(await violationsOf(text)).toMatchObject([{ pointer, code: "malformed_json" }]);
   });

@@ -178,7 +178,7 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
     ["of another scheme", () => ({ authorization: "Basic YTpi" })],
     ["that is empty", () => ({ authorization: "" })],
     ["that is mistyped", () => ({ authorization: `Bearer ${createApiKey().slice(0, -1)}#` })],
-    ["that is not known", () => ({ authorization: `Bearer ${createApiKey()}` })],
+    ["that is unknown", () => ({ authorization: `Bearer ${createApiKey()}` })],
     ["in the header X-API-Key", () => ({ "x-api-key": createApiKey() })],
   ])("a credential %s is refused, and the error explains how to authenticate", async (_, credential) => {
     const { status, headers, trailers } = await ask(

@@ -128,7 +128,7 @@ const asJson = (value: unknown) => Buffer.from(JSON.stringify(value));
 
 const wrongs: readonly Wrong[] = [
   [
-    "a field that is not known",
+    "an unknown field",
     (p) => p.send(asJson({ fen: startFen, "dé%3Aph": 3 }), true, id),
     "invalid_argument",
     "unknown_field",
@@ -144,7 +144,7 @@ const wrongs: readonly Wrong[] = [
     /^`depth` cannot be read: .*"deep"\.$/,
   ],
   [
-    "an enum value that is not known",
+    "an unknown enum value",
     (p) => p.send(asJson({ fen: startFen, path: "PATH_GPU" }), true, id),
     "invalid_argument",
     "out_of_range",
@@ -160,7 +160,7 @@ const wrongs: readonly Wrong[] = [
     /^The call cannot be read: cannot decode message .*AnalysisRequest from JSON.*\.$/,
   ],
   [
-    "a key twice",
+    "a repeated key",
     (p) => p.send(Buffer.from('{"fen":"x","fen":"y"}'), true, id),
     "invalid_argument",
     "malformed_json",
@@ -168,7 +168,7 @@ const wrongs: readonly Wrong[] = [
     /"fen"\.$/,
   ],
   [
-    "JSON that is no object",
+    "JSON that is not an object",
     (p) => p.send(Buffer.from("[]"), true, id),
     "invalid_argument",
     "malformed_json",
@@ -176,7 +176,7 @@ const wrongs: readonly Wrong[] = [
     /^The call cannot be read: cannot decode message .*AnalysisRequest from JSON.*\.$/,
   ],
   [
-    "bytes that are no message",
+    "bytes that are not a message",
     (p) => p.send(Buffer.from([0x0a, 0xff]), false, id),
     "invalid_argument",
     "invalid_type",
@@ -192,7 +192,7 @@ const wrongs: readonly Wrong[] = [
     /^The message is larger than 65536 bytes/,
   ],
   [
-    "a time-out that is no time",
+    "an invalid timeout",
     (p) => p.send(asJson({ fen: startFen }), true, { ...id, [p.timeout]: "soon" }),
     "invalid_argument",
     "malformed_http",
@@ -200,7 +200,7 @@ const wrongs: readonly Wrong[] = [
     /^The call cannot be read: .*soon\.$/,
   ],
   [
-    "an encoding that is not known",
+    "an unknown encoding",
     (p) => p.send(asJson({ fen: startFen }), true, { ...id, [p.encoding]: "zstd" }),
     "unimplemented",
     "unsupported_media_type",
@@ -208,7 +208,7 @@ const wrongs: readonly Wrong[] = [
     /^The call cannot be read: unknown compression "zstd": supported encodings are gzip.*\.$/,
   ],
   [
-    "a message that is not encoded as is said",
+    "a message with a wrong encoding header",
     (p) => p.send(asJson({ fen: startFen }), true, { ...id, [p.encoding]: "gzip" }),
     "invalid_argument",
     "malformed_http",

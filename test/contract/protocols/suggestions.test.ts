@@ -121,16 +121,16 @@ describe("to a caller", () => {
   });
 
   test.each<[name: string, request: Plain, code: string]>([
-    ["the FEN could be completed as well", { fen: board, depth: -1 }, "out_of_range"],
-    ["the completed request is over the plan", { fen: board, multipv: 9 }, "invalid_fen"],
-    ["the position is bad as well", { fen: "8/8/8/8/8/8/8/8 w - - 0 1", depth: -1 }, "out_of_range"],
-    ["the FEN is missing as well", { depth: -1 }, "out_of_range"],
+    ["another field is also wrong, and the FEN is incomplete", { fen: board, depth: -1 }, "out_of_range"],
+    ["the completed request exceeds the plan", { fen: board, multipv: 9 }, "invalid_fen"],
+    ["the position is also illegal", { fen: "8/8/8/8/8/8/8/8 w - - 0 1", depth: -1 }, "out_of_range"],
+    ["the FEN is also missing", { depth: -1 }, "out_of_range"],
     ["the engine of a short FEN is unknown", { fen: board, engine: "nope" }, "invalid_fen"],
-    ["the engine is unknown as well", { fen: startFen, depth: -1, engine: "nope" }, "out_of_range"],
-    ["the engine has no such path", { fen: startFen, depth: -1, path: "native" }, "out_of_range"],
-    ["the engine has no such option", { fen: board, options: { contempt: 1 } }, "invalid_fen"],
-    ["a move is not legal", { fen: startFen, moves: ["e5"], depth: -1 }, "out_of_range"],
-    ["a move to search is not legal", { fen: startFen, search_moves: ["e5"], depth: -1 }, "out_of_range"],
+    ["the engine is also unknown", { fen: startFen, depth: -1, engine: "nope" }, "out_of_range"],
+    ["the engine does not run on the path", { fen: startFen, depth: -1, path: "native" }, "out_of_range"],
+    ["the engine does not have the option", { fen: board, options: { contempt: 1 } }, "invalid_fen"],
+    ["a move is illegal", { fen: startFen, moves: ["e5"], depth: -1 }, "out_of_range"],
+    ["a move to search is illegal", { fen: startFen, search_moves: ["e5"], depth: -1 }, "out_of_range"],
   ])("a request gets no suggestion if %s", async (_, request, code) => {
     for (const path of ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"]) {
       expect(await adviceFor(request, path)).toEqual([code, "fix_request", null]);

@@ -215,13 +215,13 @@ test("health over Connect answers in JSON, so curl can call it", async () => {
 
 describe("an invalid call of health or reflection", () => {
   test.each([
-    ["a content type that is none of theirs", checkPath, json("{}", "text/plain"), 415],
+    ["an unsupported content type", checkPath, json("{}", "text/plain"), 415],
     ["gRPC over HTTP/1.1", checkPath, json("", "application/grpc"), 415],
     ["talking both ways over HTTP/1.1", reflectionPath, json("", "application/connect+json"), 400],
     ["GET", checkPath, {}, 405],
-    ["a field that is not known", checkPath, json('{"nope": 1}'), 400],
-    ["a call that is not known", "/grpc.health.v1.Health/Nope", json("{}"), 501],
-    ["a service that is not known", "/grpc.health.v1.Nope/Check", json("{}", "application/proto"), 501],
+    ["an unknown field", checkPath, json('{"nope": 1}'), 400],
+    ["an unknown call", "/grpc.health.v1.Health/Nope", json("{}"), 501],
+    ["an unknown service", "/grpc.health.v1.Nope/Check", json("{}", "application/proto"), 501],
     ["an older version", "/grpc.health.v1alpha.Health/Check", json("{}"), 404],
   ])(
     "an invalid call of health or reflection is refused, and the server keeps running: %s",
@@ -257,8 +257,8 @@ describe("an invalid call of health or reflection", () => {
   test.each([
     ["nothing", Buffer.alloc(0), { "grpc-status": "0" }],
     ["half a message", Buffer.from([0, 0, 0, 0, 9, 1]), { "grpc-status": "3" }],
-    ["bytes that are no message", Buffer.from([0, 0, 0, 0, 2, 0x0a, 0xff]), { "grpc-status": "3" }],
-    ["a length beyond all bounds", Buffer.from([0, 255, 255, 255, 255, 1]), { "grpc-status": "8" }],
+    ["bytes that are not a message", Buffer.from([0, 0, 0, 0, 2, 0x0a, 0xff]), { "grpc-status": "3" }],
+    ["a message length of 4 GiB", Buffer.from([0, 255, 255, 255, 255, 1]), { "grpc-status": "8" }],
   ])(
     "a reflection stream with %s is refused or ended, and the server keeps running",
     async (_, body, trailers) => {

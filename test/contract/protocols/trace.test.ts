@@ -16,22 +16,19 @@ const requests = [
 ] as const;
 
 describe.each(heads)("through $name", ({ ask }) => {
-  test.each(requests)(
-    "%s returns the id of the request and a span of the client's trace",
-    async (_, request) => {
-      const { headers } = await ask(app.url, request, traced);
-      expect(headers.get("x-request-id")).toBe("order-66");
-      const span = new RegExp(`^00-${traceId}-(?!${parentId})([0-9a-f]{16})-01$`);
-      expect(headers.get("traceparent")).toMatch(span);
-      const spanId = span.exec(headers.get("traceparent") ?? "")?.[1];
-      expect(app.logged).toContainEqual(
-        expect.objectContaining({ requestId: "order-66", trace_id: traceId, span_id: spanId }),
-      );
-    },
-  );
+  test.each(requests)("%s has the id of the request and a span of the client's trace", async (_, request) => {
+    const { headers } = await ask(app.url, request, traced);
+    expect(headers.get("x-request-id")).toBe("order-66");
+    const span = new RegExp(`^00-${traceId}-(?!${parentId})([0-9a-f]{16})-01$`);
+    expect(headers.get("traceparent")).toMatch(span);
+    const spanId = span.exec(headers.get("traceparent") ?? "")?.[1];
+    expect(app.logged).toContainEqual(
+      expect.objectContaining({ requestId: "order-66", trace_id: traceId, span_id: spanId }),
+    );
+  });
 
   test.each(requests)(
-    "%s returns a new request id and no trace if the request has neither",
+    "%s has a new request id and no trace if the request has no id and no trace",
     async (_, request) => {
       const { headers } = await ask(app.url, request);
       expect(headers.get("x-request-id")).toMatch(/^[0-9a-f-]{36}$/);
