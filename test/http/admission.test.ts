@@ -67,7 +67,7 @@ async function expectAnswered(clients: readonly Client[]): Promise<void> {
 }
 
 describe("connections", () => {
-  test("connections beyond the limit of an address are closed without an answer, and other addresses can still connect", async () => {
+  test("connections beyond the limit of an address are closed without a response, and other addresses can still connect", async () => {
     const { enter, warnings } = await start({}, { connectionsPerAddress: 3 });
     const own = [await enter("127.0.0.2"), await enter("127.0.0.2"), await enter("127.0.0.2")];
     for (let count = 0; count < 3; count++) {
@@ -107,7 +107,7 @@ describe("connections", () => {
     await expectAnswered([first]);
   });
 
-  test("if the server has as many connections as allowed, new ones are closed until an open one ends", async () => {
+  test("while the server has the maximum number of connections, new connections are closed", async () => {
     const { enter, work, busy, warnings } = await start({ connectionsMax: 3 });
     const working = await work("127.0.0.2");
     const silent = [await enter("127.0.0.3"), await enter("127.0.0.4")];
@@ -158,7 +158,7 @@ describe("concurrent calls", () => {
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });
 
-  test("the limit of concurrent calls of a caller covers all its connections over HTTP/1.1 and HTTP/2", async () => {
+  test("the limit of a caller's concurrent calls applies to all connections of the caller over HTTP/1.1 and HTTP/2", async () => {
     const { base, busy, enter, work, warnings } = await start({}, { callsPerCaller: () => 3 });
     const { begin, codes } = beginnerOf(base);
     begin("127.0.0.2", 2);
@@ -217,7 +217,7 @@ describe("concurrent calls", () => {
     expect(warnings).toEqual(["as many calls are under way as the service takes: more are refused"]);
   });
 
-  test("the connection of a client that keeps starting calls beyond the limit is closed", async () => {
+  test("a client that keeps starting calls beyond the limit is disconnected", async () => {
     const { base, busy } = await start({ streamsRefusedMax: 5 }, { callsPerCaller: () => 1 });
     const { begin, codes } = beginnerOf(base);
     const patient = begin("127.0.0.2", 6);
@@ -272,7 +272,7 @@ describe("pipelined requests over HTTP/1.1", () => {
   test.each([
     ["closes", (socket: Socket) => socket.end()],
     ["resets", (socket: Socket) => socket.resetAndDestroy()],
-  ])("a caller who %s the connection is detected even if pipelined requests wait", async (_, leave) => {
+  ])("the server notices a caller who %s the connection while pipelined requests wait", async (_, leave) => {
     const { enter, busy } = await start({});
     const { socket } = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(5));
     await expect.poll(() => busy.length).toBe(1);
@@ -284,7 +284,7 @@ describe("pipelined requests over HTTP/1.1", () => {
   });
 
   test.each([20, 5000])(
-    "if more pipelined requests wait than allowed, the connection closes after the current answer; number of requests: %i",
+    "a connection with too many waiting pipelined requests is closed after the current response: %i requests",
     async (count) => {
       const { enter, busy } = await start({ requestsWaitingMax: 3 });
       const client = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(count));

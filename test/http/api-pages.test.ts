@@ -15,7 +15,7 @@ async function raw(base: string, path: string) {
   return http2Get(base, { ":path": path });
 }
 
-test("GET /openapi.json has an ETag, and gets 304 if the document has not changed", async () => {
+test("GET /openapi.json returns an ETag, and returns 304 if the document has not changed", async () => {
   const { base } = await start();
   const first = await fetch(`${base}/openapi.json`);
   const tag = first.headers.get("etag") ?? "";
@@ -143,7 +143,7 @@ test("GET /llms.txt contains links only to pages of this server", async () => {
   expect(links).toEqual(["/openapi.json", "/docs", "/problems", "/engines"]);
 });
 
-test("an API page whose file cannot be read gets 500, the error is logged, and the next request reads the file again", async () => {
+test("a request for an API page whose file cannot be read gets 500 and an error in the log, and the next request reads the file again", async () => {
   const cause = new Error("no tools");
   const failing = vi.fn(tools).mockRejectedValueOnce(cause);
   const { base, errors } = await startListener([createApiPages({ plans: () => undefined, tools: failing })]);

@@ -47,7 +47,7 @@ async function start(options: BodyBudgetOptions) {
 
 const limits = { maxBytes: 100_000, maxBytesPerAddress: 40_000, freeBytes: 1000 };
 
-test("an address that exceeds its memory limit for bodies is refused, and other addresses are not", async () => {
+test("requests from an address that exceeds the memory limit for bodies are refused, and requests from other addresses are accepted", async () => {
   const send = await start(limits);
   const slow = await send("127.0.0.2", 41_000, { length: 50_000 });
   const more = problemOf(await (await send("127.0.0.2", 2000)).closed);
@@ -69,7 +69,7 @@ test("the bodies of all addresses together have a memory limit", async () => {
   expect(await (await send("127.0.0.4", 1000)).closed).toContain("read");
 });
 
-test("the memory limit for bodies applies to the address in X-Forwarded-For if the service reads it", async () => {
+test("the memory limit for bodies applies to the address in X-Forwarded-For if the service uses this header", async () => {
   const send = await start({ ...limits, addressOf: ({ forwardedFor }) => forwardedFor ?? "" });
   await send("127.0.0.2", 41_000, { length: 50_000, forwardedFor: "192.0.2.1" });
   expect(await (await send("127.0.0.2", 41_000, { forwardedFor: "192.0.2.2" })).closed).toContain("read");

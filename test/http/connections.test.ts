@@ -89,7 +89,7 @@ describe("the limit of concurrent calls for a caller", () => {
   });
   const { enter, enterHttp2 } = callersOf(app);
 
-  test("a caller with too many concurrent calls is refused, except for health probes; other callers of the same proxy are answered", async () => {
+  test("a caller with too many concurrent calls is refused, but the caller's health probes and other callers of the same proxy are answered", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
     // The largest plan allows four concurrent calls.
@@ -130,7 +130,7 @@ describe("health watches", () => {
   const app = useService({ KIBITZ_ACCESS: "public", KIBITZ_TRUST_PROXY: "127.0.0.9" });
   const { enterHttp2 } = callersOf(app);
 
-  test("an address may have a hundred open health watches; one more is refused, and Check is still answered", async () => {
+  test("an address may have 100 open health watches; another watch is refused, but the health call Check is still answered", async () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
     const watching = Array.from({ length: 100 }, () => health(proxy, "Watch", from("192.0.2.1")));

@@ -40,7 +40,7 @@ test.each([
   ["HTTP/1.1", overHttp1],
   ["HTTP/2", overHttp2],
 ])(
-  "a silent connection over %s stays open during a long call only if the handler asks for it",
+  "a silent connection over %s stays open during a long call only if the handler calls keepOpen",
   async (_, ask) => {
     const { base } = await startListener([late], { silenceTimeoutMs });
     expect(await Promise.all([ask(base, "/kept"), ask(base, "/silent")])).toEqual([true, false]);

@@ -218,7 +218,7 @@ test("100 Continue is sent if the handler reads the body, but not if the request
   expect(headers[":status"]).toBe(404);
 });
 
-test("the connection closes after the response if the client asked for 100 Continue and did not get it", async () => {
+test("the connection closes after the response if the client expected 100 Continue and did not receive the status", async () => {
   const { port } = await startListener([echoLength]);
   const asking = "HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 3\r\n\r\n";
   for (const line of ["POST /nope", "GET /healthz", "HEAD /healthz"]) {

@@ -44,7 +44,7 @@ test.each([
     "application/openmetrics-text;version=1.0.0;escaping=allow-utf-8;q=0.6,application/openmetrics-text;version=0.0.1;q=0.5,text/plain;version=1.0.0;escaping=allow-utf-8;q=0.4,text/plain;version=0.0.4;q=0.3,*/*;q=0.2",
     "openmetrics",
   ],
-])("for Accept: %s the metrics have the format %s", async (accept, format) => {
+])("GET /metrics with Accept: %s returns the format %s", async (accept, format) => {
   await using server = await openMetricsServer({ print: async (asked) => asked }, local);
   const answer = await get(server.url, accept === undefined ? {} : { accept });
   expect(await text(answer)).toBe(format);

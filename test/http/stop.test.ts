@@ -19,7 +19,7 @@ function slowHandler(): { handler: RequestHandler; waiting: NodeResponse[] } {
 const slow = "GET /slow HTTP/1.1\r\nHost: x\r\n\r\n";
 
 describe("a stop", () => {
-  test("a stop finishes the current HTTP/1.1 response with the header Connection: close, and closes the connection", async () => {
+  test("a stopping server finishes the current HTTP/1.1 response with the header Connection: close, and closes the connection", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, port } = await startListener([handler]);
     const answer = exchange(port, slow);
@@ -33,7 +33,7 @@ describe("a stop", () => {
     await stopped;
   });
 
-  test("a stop sends GOAWAY over HTTP/2, finishes the current response, and closes the connection", async () => {
+  test("a stopping server sends GOAWAY over HTTP/2, finishes the current response, and closes the connection", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, base } = await startListener([handler]);
     const client = connectHttp2(base);
@@ -47,7 +47,7 @@ describe("a stop", () => {
     await Promise.all([stopped, once(client, "close")]);
   });
 
-  test("a stop refuses waiting HTTP/2 requests with REFUSED_STREAM, so that clients may retry them elsewhere", async () => {
+  test("a stopping server refuses waiting HTTP/2 requests with REFUSED_STREAM, so that clients may retry them at another server", async () => {
     const begun: string[] = [];
     const { listener, base } = await startListener([
       (req, res) => {
@@ -81,7 +81,7 @@ describe("a stop", () => {
     await Promise.all([answer, stopped]);
   });
 
-  test("a stop still answers requests on connections that the server had not accepted yet", async () => {
+  test("a stopping server still answers requests on connections that were opened before the stop but not accepted yet", async () => {
     const { listener, port } = await startListener();
     const clients = Array.from({ length: 50 }, () => connect(port, "127.0.0.1"));
     const answers = clients.map(async (client) => {
@@ -112,7 +112,7 @@ describe("a stop", () => {
     expect(received()).toContain("finished");
   });
 
-  test("a stop immediately closes connections that are idle, silent or have sent only half of an HTTP/2 preface", async () => {
+  test("a stopping server immediately closes connections that are idle, silent or have sent only half of an HTTP/2 preface", async () => {
     // With these timeouts, connections would stay open for longer than the test may run.
     const ms = 3_600_000;
     const { listener, port, base } = await startListener([], {
@@ -142,7 +142,7 @@ describe("a stop", () => {
     expect(await answer).toContain("408");
   });
 
-  test("a stop aborts unfinished responses at its deadline", async () => {
+  test("a stopping server aborts unfinished responses at the deadline of the stop", async () => {
     const { handler, waiting } = slowHandler();
     const { listener, port, base } = await startListener([handler]);
     const answer = exchange(port, slow);

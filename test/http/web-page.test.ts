@@ -125,7 +125,7 @@ test("the web page and its assets answer HEAD with the headers of GET, and refus
   }
 });
 
-test("GET / sends a browser a page that reloads while the web page is not built", async () => {
+test("while the web page is not built, GET / sends browsers a temporary page that reloads automatically", async () => {
   const { base } = await start(pathToFileURL(`${parent}/none/`));
   const early = await ask(base, { accept: chromium });
   expect(early.headers).toMatchObject({ "cache-control": "no-store", refresh: "2" });
@@ -167,7 +167,7 @@ test.each([
   ["zstd", undefined],
   [`br${", x-of-1".repeat(50)}`, undefined],
 ])(
-  "an asset is sent in the smallest accepted encoding: for Accept-Encoding %.30s it is %s",
+  "an asset is sent in the smallest encoding that the client accepts: Accept-Encoding: %.30s, sent as %s",
   async (accepted, coding) => {
     const { base } = await start();
     const headers = accepted === undefined ? {} : { "accept-encoding": accepted };

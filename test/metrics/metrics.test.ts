@@ -53,7 +53,7 @@ describe("metrics", () => {
     expect(lines).toContain('kibitz_redis_operation_duration_seconds_bucket{le="0.01",operation="get"} 1');
   });
 
-  test("reading the metrics several times does not change the totals of modules", async () => {
+  test("reading the metrics several times does not add up the totals of modules again", async () => {
     const metrics = createMetrics("1.2.3");
     let looks = 0;
     metrics.watch({
@@ -118,7 +118,7 @@ describe("metrics", () => {
     expect(await sumOf("kibitz_search_depth_plies")).toBe("12");
   });
 
-  test("metrics contain the current state of the queue, and no states of stopped engines", async () => {
+  test("metrics contain the current state of the queue, and do not contain stopped engines", async () => {
     const metrics = createMetrics("1.2.3");
     const build = { id: "stockfish-19", path: "wasm" };
     let states = ["idle", "idle", "busy"];

@@ -13,7 +13,7 @@ testBackend("Stockfish 18, lite network", (times) => createWasmBackend(settings,
 });
 
 test.each(["stockfish-18", "stockfish-18-lite"])(
-  "%s has the author, options and self-test node count that the table of builds says",
+  "%s has the author, options and self-test node count that are listed in the table of builds",
   async (id) => {
     const backend = createWasmBackend(settings, noSandbox);
     const build =

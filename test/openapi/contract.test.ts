@@ -286,7 +286,7 @@ describe("the schemas", () => {
     expect(full.best_move).toEqual(bare.best_move);
   });
 
-  test("the schemas of the OpenAPI document allow search results, also with kinds of scores that do not exist yet", async () => {
+  test("the schemas of the OpenAPI document allow search results, even with unknown kinds of scores", async () => {
     const answer = await evaluation({ fen: startFen, depth: 1 });
     const score = answer.score as Plain;
     expect(violationsOf(answer, ...schemaOf("EvaluateResult"))).toEqual([]);

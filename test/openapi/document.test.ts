@@ -149,7 +149,7 @@ describe("a test proto", () => {
     expect(document().tags).toEqual([{ name: "Thing", description: "Keep things." }]);
   });
 
-  test("the OpenAPI generator describes requests without unknown fields, with ranges, and with null for optional fields", () => {
+  test("the OpenAPI generator describes the ranges and optional fields of requests, and forbids unknown fields", () => {
     expect(document().components.schemas.PutThingRequest).toEqual({
       type: "object",
       description: "A thing to put.\n\nWhere to. Only one of `shelf`, `drawer` is set.",
@@ -215,7 +215,7 @@ describe("a test proto", () => {
     });
   });
 
-  test("the OpenAPI generator describes a stream both at its own path and by the Accept header", () => {
+  test("the OpenAPI generator describes a stream at a separate path and as another content type of the unary call", () => {
     const { paths } = document();
     expect(Object.keys(paths["/v1/things"].post.responses[200].content)).toEqual([
       "application/json",

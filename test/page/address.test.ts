@@ -46,7 +46,7 @@ describeWith("chromium")("the address", () => {
     expect(await fen.inputValue()).toMatch(/#moves=e4$/);
   });
 
-  test("Back undoes a move or a new position, Forward restores the change, and steps are not in the history", async () => {
+  test("Back undoes a move or a new position, Forward restores the change, and stepping through the game adds nothing to the history", async () => {
     const { page, move, moves, fen } = await open("#depth=3");
     await move.fill("e4 e5");
     await move.press("Enter");
@@ -69,7 +69,7 @@ describeWith("chromium")("the address", () => {
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
   });
 
-  test("a reload keeps the variations, the current move and the history of Back", async () => {
+  test("a reload keeps the variations, the current move and the browser history", async () => {
     const { page, move, moves } = await open("#depth=3");
     await move.fill("e4 e5 Nf3 Nc6");
     await move.press("Enter");
@@ -92,7 +92,7 @@ describeWith("chromium")("the address", () => {
     expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "Nc6"]);
   });
 
-  test("a link with an invalid depth is analysed to the default depth", async () => {
+  test("the position of a link with an invalid depth is analysed to the default depth", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=abc" });
     await page.getByText("Depth 14", { exact: true }).waitFor();
     expect(await page.getByRole("spinbutton", { name: "Depth" }).inputValue()).toBe("");

@@ -20,7 +20,7 @@ describeWith("chromium")("the analysis", () => {
     return { page, ...analysisOf(page) };
   };
 
-  test("an analysis shows the score, lines, chances, search figures and a graph of the score by depth", async () => {
+  test("an analysis shows the score, the lines, the winning chances, the numbers of the search and a graph of the score by depth", async () => {
     const { page, lines, score, heard, state } = await open("#moves=c4_e5_g3&depth=8&multipv=2");
     await state.getByText("Depth 8", { exact: true }).waitFor();
     expect(await lines.count()).toBe(2);
@@ -34,7 +34,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await page.locator(".cg-shapes line").count()).toBe(2);
   });
 
-  test("the board previews a move of a line under the pointer, and a click plays the line", async () => {
+  test("the board shows the position after a line's move while the pointer is on the move, and a click plays the moves", async () => {
     const { page, lines, fen, moves } = await open(`#fen=${mateInOne.replaceAll(" ", "_")}&depth=4`);
     const before = await fen.inputValue();
     const mate = lines.getByRole("button", { name: "Re8#" });
@@ -269,7 +269,7 @@ describeWith("chromium")("the analysis", () => {
     await expect.poll(() => page.url()).toContain("#fen=6k1/5ppp/8/8/8/8/5PPP/4R1K1_w_-_-_0_1");
   });
 
-  test("a FEN that is pasted into the review opens the analysis, where a pasted PGN replaces the position", async () => {
+  test("a FEN that is pasted in the review opens in the analysis, and a PGN that is pasted in the analysis replaces the position", async () => {
     const { page, fen } = await open("#review");
     await page.getByRole("heading", { name: "Game review" }).waitFor();
     await paste(page, mateInOne);
@@ -360,7 +360,7 @@ describeWith("chromium")("the moves of a game", () => {
     expect(await variation.textContent()).toBe("2. Bc4Nf6");
   });
 
-  test("the move list shows comments, glyphs and variations between two columns of moves", async () => {
+  test("the move list has two columns of moves, and shows comments, glyphs and variations between the moves", async () => {
     const pgn = "{Start} 1. e4 {best by test} e5! (1... c5 $6 2. Nf3 (2. c3)) 2. Nf3 *";
     const { page, moves } = await open(`#review&pgn=${pgn.replaceAll(" ", "_")}`);
     await page.getByRole("link", { name: "Analysis" }).click();

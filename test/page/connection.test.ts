@@ -99,7 +99,7 @@ describeWith("chromium")("a service that says to wait", () => {
     }),
   );
 
-  test("the page sends no request before the retry time of the service, and afterwards searches the latest position", async () => {
+  test("the page waits until the retry time that the service gives, and then searches the latest position", async () => {
     let searches: readonly string[] = [];
     const page = await kibitz.open({
       address: "#moves=e4&depth=2",

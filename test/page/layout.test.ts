@@ -11,7 +11,7 @@ describeWith("chromium")("the layout of the page", () => {
   const promoting = "#fen=8/P6k/8/8/8/8/p6K/8_w_-_-_0_1&depth=2";
 
   test.each([telephone, { width: 1280, height: 800 }])(
-    "the first screen of $width px shows the name of the page, the board and the Analyse button",
+    "the name of the page, the board and the Analyse button are visible without scrolling in a window of $width px",
     async (size) => {
       const page = await kibitz.open({ size });
       const first = [
@@ -75,7 +75,7 @@ describeWith("chromium")("the layout of the page", () => {
   });
 
   test.each([telephone, { width: 1280, height: 800 }])(
-    "the promotion dialog shows the queen over the target square at $width px",
+    "the promotion dialog shows the queen over the target square in a window of $width px",
     async (size) => {
       const page = await kibitz.open({ address: promoting, size });
       const { square, moves } = analysisOf(page);
@@ -142,7 +142,7 @@ describeWith("chromium")("the layout of the page", () => {
     expect(await fen.textContent()).toBe("FEN");
   });
 
-  test("the illegal move of a game is visible at 320 px", async () => {
+  test("the illegal move of a game is visible in a window of 320 px", async () => {
     const page = await kibitz.open({ address: "#review", size: telephone });
     await page.getByLabel("A game in PGN").fill("1. e4 e5 2. Nf3 Nc6 3. Bb5 a6 4. Bxc9 dxc6");
     await page.getByRole("button", { name: "Review the game" }).click();

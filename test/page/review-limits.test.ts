@@ -24,7 +24,7 @@ describeWith("chromium")("the review of a game, within a plan", () => {
   const isDone = (page: Page) => page.getByRole("link", { name: "Download PGN" }).waitFor();
 
   // This test must be the first, because the service checks the request rate before the game.
-  test("a game that exceeds the plan is shown at once, and the page says which moves are reviewed", async () => {
+  test("a game that is too long for the plan is shown at once, and the page says which moves are reviewed", async () => {
     const page = await review(kibitz, 4, long);
     const problem = page.getByRole("region", { name: /free key|Upgrade needed/ });
     await problem.waitFor();

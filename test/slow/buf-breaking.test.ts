@@ -135,7 +135,7 @@ test("recording the contract empties the list of intended breaks, and fails whil
   expect(run().status).toBe(100);
 });
 
-test("after a release, the check for breaking changes fails for every break, even for a listed one", () => {
+test("after a release, the check for breaking changes fails for every break, even if the break is listed as intended", () => {
   const { write, git, noBreaks, commit, rename, run } = repository();
   git("tag", "v0.1.0");
   write("tools/intended-breaks.txt", noBreaks + intended("left"));

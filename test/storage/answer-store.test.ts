@@ -105,7 +105,7 @@ describe("stored answers", () => {
     expect(openedAnew(folder).store.get("a")).toEqual({ text: "one" });
   });
 
-  test("stored answers are written in small groups, and the rest when the store is closed", async () => {
+  test("stored answers are written in small groups, and the remaining answers are written when the store is closed", async () => {
     const folder = newFolder();
     const { store } = openIn(folder);
     fill(store, keysOf("early", 200));
@@ -131,7 +131,7 @@ describe("stored answers", () => {
     }
   });
 
-  test("stored answers use no more disk space than allowed, and the oldest are evicted first", () => {
+  test("stored answers use no more disk space than allowed, and the oldest answers are evicted first", () => {
     const folder = newFolder();
     const bytes = 400_000;
     const { store } = openIn(folder, { bytes });

@@ -15,7 +15,7 @@ const lanes = await Promise.all(
 );
 
 test.each(lanes)(
-  "$file retries failed tests only in the lane of promises about time",
+  "$file retries failed tests only if all its tests measure time",
   ({ file, options, runs }) => {
     const retries = [options?.retry, ...runs.map((run) => run.test?.retry ?? 0)].map(Number);
     expect(Math.max(...retries)).toBe(file === "vitest.timed.config.ts" ? 1 : 0);

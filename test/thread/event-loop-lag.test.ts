@@ -43,7 +43,7 @@ describe("overload detection", () => {
   const inTime = Array<number>(45).fill(21);
   const late = Array<number>(9).fill(110);
 
-  test("a thread counts as overloaded when every sample of a second is late, until a sample is in time again", () => {
+  test("a thread is overloaded after a second in which every sample is late, until a sample is in time", () => {
     const { lag, second } = detector();
     expect(second(...late)).toBe(false);
     expect(second(...late)).toBe(true);
@@ -51,13 +51,13 @@ describe("overload detection", () => {
     expect(lag.isLasting()).toBe(false);
   });
 
-  test("a single long pause does not count as overload", () => {
+  test("a thread is not overloaded after a single long pause", () => {
     const { lag, second } = detector();
     second(10_000, ...inTime);
     expect(lag.isLasting()).toBe(false);
   });
 
-  test("four long pauses of the machine do not count as overload", () => {
+  test("a thread is not overloaded after four long pauses of the machine", () => {
     const { lag, second } = detector();
     for (const ms of [80, 2_000, 2_000, 2_000]) {
       second(ms);
@@ -65,7 +65,7 @@ describe("overload detection", () => {
     }
   });
 
-  test("five consecutive event loop iterations of one second count as overload", () => {
+  test("a thread is overloaded after five consecutive event loop iterations of one second", () => {
     const { lag, second } = detector();
     for (let turn = 0; turn < 4; turn++) {
       second(1_000);
@@ -75,13 +75,13 @@ describe("overload detection", () => {
     expect(lag.isLasting()).toBe(true);
   });
 
-  test("a thread with at least one timely sample a second does not count as overloaded", () => {
+  test("a thread is not overloaded if at least one sample a second is in time", () => {
     const { lag, second } = detector();
     second(...late, 21);
     expect(lag.isLasting()).toBe(false);
   });
 
-  test("event loop iterations of 60 ms do not count as overload", () => {
+  test("a thread is not overloaded by event loop iterations of 60 ms", () => {
     const { lag, second } = detector();
     second(...Array<number>(16).fill(60));
     expect(lag.isLasting()).toBe(false);
@@ -100,7 +100,7 @@ describe("overload detection", () => {
   });
 });
 
-test("a thread with event loop iterations of 100 ms is detected as overloaded", async () => {
+test("a thread is overloaded by event loop iterations of 100 ms", async () => {
   using lag = createEventLoopLag();
   const endsAt = performance.now() + 10_000;
   while (!lag.isLasting() && performance.now() < endsAt) {

@@ -30,7 +30,7 @@ function tracingWith(exporter: Pick<SpanExporter, "export">, flushMaxMs?: number
 }
 
 describe("an exporter", () => {
-  test("a failing trace exporter is logged once, and again when it works", async () => {
+  test("a failing trace exporter is logged once, and its recovery is logged", async () => {
     let fails = true;
     const sent: string[] = [];
     const exporter: Pick<SpanExporter, "export"> = {

@@ -137,7 +137,7 @@ function post(path: string, body: object, headers: Readonly<Record<string, strin
 }
 
 describe("calls with many searches", () => {
-  test("the trace of a batch has a span for each item, with its errors", async () => {
+  test("the trace of a batch has a span for each item, with the errors of the item", async () => {
     const { traceId, headers } = caller();
     const item = { fen: startFen, depth: 12 };
     await post("/v1/eval/batch", { requests: [item, { fen: "nonsense" }] }, headers);

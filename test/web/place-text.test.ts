@@ -19,18 +19,21 @@ test.each([
     "#review&pgn=%5BWhite_%22A%5FB%22%5D%0A%0A1._e4_e5_*&ply=1&board=black",
   ],
   [{ fen: "no_fen & <b>" }, "#fen=no%5Ffen_%26_%3Cb%3E"],
-] as const)("the place %j is written as %s and read back unchanged", (part, fragment) => {
-  const place: Place = { ...startPlace, ...part };
-  expect(fragmentOfPlace(place)).toBe(fragment);
-  expect(placeFromFragment(fragment)).toEqual(place);
-});
+] as const)(
+  "the state %j of the page is written as the fragment %s, and is read back unchanged",
+  (part, fragment) => {
+    const place: Place = { ...startPlace, ...part };
+    expect(fragmentOfPlace(place)).toBe(fragment);
+    expect(placeFromFragment(fragment)).toEqual(place);
+  },
+);
 
 test("a link contains moves without check signs", () => {
   expect(fragmentOfPlace({ ...startPlace, moves: ["Qh5+", "Qxf7#"], ply: 2 })).toBe("#moves=Qh5_Qxf7");
 });
 
 test.each(["", "#", "#analysis", "#x=y&&=", "#moves=", "#ply=9"])(
-  "a link to %j begins at the start position",
+  "a link with the fragment %j shows the start position",
   (fragment) => {
     expect(placeFromFragment(fragment)).toEqual(startPlace);
   },

@@ -114,7 +114,7 @@ describe("self-service keys", () => {
     return issued?.kind === "issued" ? `Bearer ${issued.key}` : issued?.kind;
   };
 
-  test("all self-service keys of an address count as one caller, but keys from operators count separately", async () => {
+  test("all self-service keys of an address belong to one caller, and each key from an operator belongs to a separate caller", async () => {
     await using access = await open({ KIBITZ_DATA_DIR: join(folder, "one caller") });
     const [one, other] = [await get(access, "198.51.100.1"), await get(access, "198.51.100.1")];
     const elsewhere = await get(access, "198.51.100.2");
@@ -151,7 +151,7 @@ describe("self-service keys", () => {
     }
   });
 
-  test("if a self-service key is requested again with the same idempotency key, its old secret is refused", async () => {
+  test("if a self-service key is requested again with the same idempotency key, the old secret of the key is refused", async () => {
     await using access = await open({ KIBITZ_DATA_DIR: join(folder, "repeated") });
     const first = await get(access, "198.51.100.1", "a wish of 16 characters");
     const account = await accountOf(access, first);
@@ -160,7 +160,7 @@ describe("self-service keys", () => {
     expect((await accountOf(access, second)).key?.id).toBe(account.key?.id);
   });
 
-  test("if the configured maximum of self-service keys is reached, no more are issued, and one warning is logged", async () => {
+  test("if the configured maximum of self-service keys is reached, no more keys are issued, and one warning is logged", async () => {
     const warned: string[] = [];
     const log = { ...silentLog, warn: (_: unknown, text: string) => warned.push(text) };
     const env = { KIBITZ_DATA_DIR: join(folder, "full"), KIBITZ_SELF_SERVICE_KEYS_MAX: "2" };

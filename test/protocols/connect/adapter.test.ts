@@ -75,7 +75,7 @@ const clients: ClientKind[] = [
 ];
 
 describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
-  test("an RPC client gets an answer over its protocol, and the protocol is detected", async () => {
+  test("the server detects the protocol of an RPC client, and responds over the same protocol", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
     expect(await client.listEngines({})).toMatchObject({ latest: protocol });
@@ -129,7 +129,7 @@ describe.each(clients)("a client of %s", (_, protocol, transportTo) => {
     }
   });
 
-  test("an RPC client that sends a body 2 kB or 200 kB too large gets an error, and can send more requests", async () => {
+  test("an RPC client that sends a body that is 2 kB or 200 kB too large gets an error, and can send more requests", async () => {
     const { base } = await start();
     const client = createClient(AnalysisService, transportTo(base));
     // The server reads the rest of a message for a second. On a busy machine that is too short for megabytes.

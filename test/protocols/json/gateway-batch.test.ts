@@ -64,7 +64,7 @@ const lines = async (response: Response) =>
     .map((line) => short(JSON.parse(line)));
 
 describe("a batch", () => {
-  it("a batch gets 406 if its caller does not accept JSON or NDJSON", async () => {
+  it("a batch gets 406 if the Accept header allows no JSON and no NDJSON", async () => {
     expect((await post(fens("a"), "text/html")).status).toBe(406);
   });
 });

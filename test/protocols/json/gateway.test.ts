@@ -100,7 +100,7 @@ describe("an answer", () => {
   });
 });
 
-it("a handler gets the message from the body, and the caller", async () => {
+it("a handler gets the message from the body, and the protocol and the address of the request", async () => {
   await post("/v1/eval", JSON.stringify({ fen: startFen, movetime_ms: 500 }), { Authorization: "Bearer x" });
   expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen, movetimeMs: 500 });
   expect(evaluate.mock.lastCall?.[1].request).toMatchObject({

@@ -105,7 +105,7 @@ describe("a slow response", () => {
     expect(JSON.parse(sent)).toMatchObject([{ index: 0 }, { index: 1 }]);
   });
 
-  it("a JSON array gets heartbeats while its first item is not ready, even if a later item is", async () => {
+  it("a JSON array gets heartbeats while the first item is not ready, even if a later item is ready", async () => {
     const release = answerLate(item(1), item(0));
     const sent = await read(await post("/v1/eval/batch", batch, json), " ", release);
     expect(sent).toMatch(/^\[ {2,}\{/);

@@ -57,7 +57,7 @@ describe("valid JSON", () => {
     ]);
   });
 
-  it("the JSON parser accepts 32 levels and refuses 33", () => {
+  it("the JSON parser accepts 32 nested levels and refuses 33", () => {
     const nested = (levels: number) => `{"a":${"[".repeat(levels - 1)}${"]".repeat(levels - 1)}}`;
     expect(violationsOf(nested(32))).toEqual([]);
     expect(violationsOf(nested(33))).toMatchObject([

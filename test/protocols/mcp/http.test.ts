@@ -67,7 +67,7 @@ function validatorOf(schema: object): ValidateFunction {
 }
 
 describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
-  test("an MCP client can list the tools with their descriptions, and all are marked read-only", async () => {
+  test("an MCP client can list the tools with their descriptions, and all tools are marked as read-only", async () => {
     const agent = await overHttp(app.url);
     const tools = await agent.list();
     expect(tools.map(({ name }) => name)).toEqual([

@@ -90,7 +90,7 @@ describe.each([
     ]);
   });
 
-  test("an MCP client that asks for progress gets it in an event stream, but not if it accepts only JSON", async () => {
+  test("an MCP client that asks for progress gets the progress in an event stream, but a client that accepts only JSON gets no progress", async () => {
     const { headers, body } = message("tools/call", { name: "analyze_position", arguments: { depth: 4 } });
     const params = Object(body.params);
     const _meta = { ...params._meta, progressToken: "p" };
@@ -133,7 +133,7 @@ describe("unknown methods and tools", () => {
   test.each([
     ["the newer protocol", newMessage, 404],
     ["the older protocol", oldMessage, 200],
-  ])("an unknown MCP method is a protocol error in messages of %s", async (_, message, status) => {
+  ])("a request for an unknown MCP method in %s gets a protocol error", async (_, message, status) => {
     const answer = await send(app.url, message("prompts/list"));
     expect([answer.status, answer.body.error]).toEqual([status, expect.objectContaining({ code: -32601 })]);
   });

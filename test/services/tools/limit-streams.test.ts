@@ -16,7 +16,7 @@ function start(inAll: number, perAddress: number) {
   };
 }
 
-test("an address with the maximum number of open streams gets no more until one ends; other addresses are not affected", async () => {
+test("while an address has the maximum number of open streams, its new streams are refused, but not the streams of other addresses", async () => {
   const open = start(10, 2);
   const [first, second] = [await open("a"), await open("a")];
   await expect(open("a")).rejects.toMatchObject({

@@ -191,7 +191,7 @@ describe("a reflection stream", () => {
     expect(await late.next()).toMatchObject({ done: true });
   });
 
-  test("a gRPC reflection stream is refused while its address has five others", async () => {
+  test("a gRPC reflection stream is refused while its address has five other streams", async () => {
     const { client } = start();
     const leaving = new AbortController();
     const others = Array.from({ length: 5 }, () =>

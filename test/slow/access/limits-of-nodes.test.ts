@@ -317,7 +317,7 @@ describeWith("redis")("limits while Redis", () => {
     expect(await redis.ask("ZCARD", ["places:key"])).toBe(0);
   });
 
-  test("a node that stops first sends the engine time of its last searches to Redis", async () => {
+  test("a node sends the engine time of its last searches to Redis before the node stops", async () => {
     const prefix = `away-${prefixes++}:`;
     const other = await startNode({ prefix });
     {

@@ -30,7 +30,7 @@ function residentMb(pid: number): number {
   return Number(kilobytes) / 1024;
 }
 
-test("kibitz review uses no more memory for the last games of a 10 MB file than for the first ones", async () => {
+test("kibitz review uses no more memory for the last games of a 10 MB file than for the first games", async () => {
   const path = join(folder, "many.pgn");
   await writeGames(path);
   expect(statSync(path).size).toBeGreaterThan(fileMinBytes);

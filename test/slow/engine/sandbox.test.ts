@@ -80,7 +80,7 @@ describe("the protections of the sandbox", () => {
     "namespaces",
     "util-linux",
   )(
-    "a hostile engine cannot escape its sandbox if its server runs as root, and runs as the user nobody",
+    "a hostile engine of a server that runs as root has the user nobody, and cannot escape its sandbox",
     () => {
       const report = reportOf("best");
       expect(report).toMatchObject({ user: "nobody", lacks: [] });
@@ -92,7 +92,7 @@ describe("the protections of the sandbox", () => {
     "namespaces",
     "util-linux",
   )(
-    "a hostile engine cannot escape its sandbox if its server does not run as root, and runs as the server's user",
+    "a hostile engine of a server that does not run as root has the server's user, and cannot escape its sandbox",
     () => {
       const report = reportOf("best", { uid: 1000 });
       expectToHold(report);

@@ -5,7 +5,7 @@ import { selfTest } from "../../../src/engine/self-test.ts";
 
 const forever = new AbortController().signal;
 
-test("the installed WebAssembly engines have the author, options and self-test node count that the table of builds says", async () => {
+test("the installed WebAssembly engines have the author, options and self-test node count that are listed in the table of builds", async () => {
   const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox);
   const builds = await backend.discover(forever);
   expect(builds.map(({ id }) => id)).toEqual(["stockfish-19", "stockfish-19-lite"]);

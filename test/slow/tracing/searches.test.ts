@@ -164,7 +164,7 @@ describe("a search whose engine does not stop", () => {
     },
   );
 
-  test("the spans of a search and its request have the status error if the engine does not stop", async () => {
+  test("the span of a search and the span of its request have the status error if the engine does not stop", async () => {
     const { traceId, headers } = caller();
     await evaluate(app.url, { depth: 1 }, headers);
     const tree = await kept.trace(traceId);

@@ -56,7 +56,7 @@ test("a call without a body is not shown", () => {
   expect(show(listEngines, create(listEngines.input))).toBeUndefined();
 });
 
-test("a shown response has every field, and a shown message of a stream has only its event", () => {
+test("a shown response has every field, and a shown message of a stream has only the field that is set", () => {
   const evaluation = create(EvaluateResponseSchema, { id: "1" });
   expect(shownMessage(EvaluateResponseSchema, evaluation)).toMatchObject({
     id: "1",

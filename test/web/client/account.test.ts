@@ -55,7 +55,7 @@ function start() {
   return { client, lookedUp, letGo };
 }
 
-test("without a key the page has the limits of the keyless plan, and with a key the limits of the key's plan", async () => {
+test("the page uses the limits of the keyless plan, or the limits of the key's plan if the user has a key", async () => {
   const { client } = start();
   const { account, key } = client;
   await expect.poll(() => account.limits.value?.depthMax).toBe(20);

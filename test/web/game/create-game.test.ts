@@ -11,7 +11,7 @@ test("a new game begins at the start position and has nothing to undo", () => {
   expect(game.canUndo.value).toBe(false);
 });
 
-test("steps follow the current line and stop at both ends", () => {
+test("stepping through a game follows the current line, and stops at the first and last position", () => {
   const game = createGameState();
   game.takeFen("startpos", ["e4", "e5", "Nf3"]);
   expect(game.at.value.ply).toBe(3);

@@ -79,7 +79,7 @@ test("two variations with the same moves are merged, with the comments of both v
   expect(nodeOf(game, "d2d4 d7d5")).toMatchObject({ comments: ["b", "d"], children: [{ ply: 3 }] });
 });
 
-test("an illegal move in the main line is a violation with its place", () => {
+test("an illegal move in the main line is reported as a violation with line and column", () => {
   expect(gameFromPgn("1. e4 e5\n2. Ke3 *")).toMatchObject({
     kind: "violations",
     violations: [{ code: "illegal_move", place: { ply: 3, token: "Ke3", offset: 12, line: 2, column: 4 } }],

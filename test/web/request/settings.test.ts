@@ -87,7 +87,7 @@ test("the page does not send options that the engine does not have", () => {
   expect(requestFromSettings(settings, undefined)).toEqual({});
 });
 
-test("only known and valid settings are read from a record", () => {
+test("only known and valid settings are read from a stored record", () => {
   const record = {
     depth: "12",
     fen: "startpos",

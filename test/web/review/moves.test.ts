@@ -110,7 +110,7 @@ test.each([
   [mate(-1), "mate in 1 for Black"],
   [mate(0), "checkmate"],
   [undefined, undefined],
-])("the score is written in words as %2$s: %#", (score, words) => {
+])("the words for a score are: %2$s (case %#)", (score, words) => {
   expect(scoreWords(score)).toBe(words);
 });
 

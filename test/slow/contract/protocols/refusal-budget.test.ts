@@ -53,7 +53,7 @@ test.each(heads)(
   },
 );
 
-test("metrics count refusals by the error quota under the quota's name for every protocol", async () => {
+test("metrics count the requests that the error quota refuses over each protocol, with the name of the quota", async () => {
   const counted = async () =>
     Number(
       /^kibitz_limited_total\{limit="keyless\/refusals"\} (\d+)$/m.exec(await metrics.print())?.[1] ?? 0,
