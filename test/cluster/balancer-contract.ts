@@ -7,7 +7,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from "vit
 import { createListener, type Listener } from "../../src/http/listener/listener.ts";
 import type { NodeRequest } from "../../src/http/message.ts";
 import { createProbes } from "../../src/http/pages/probes.ts";
-import { plainListener } from "../http/start-listener.ts";
+import { unlimitedListener } from "../http/start-listener.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import type { Balanced, Balancer } from "./balancers.ts";
 
@@ -58,7 +58,7 @@ export function testBalancer(balancer: Balancer): void {
 
     const startNode = async (node: number) => {
       const listener = createListener({
-        ...plainListener,
+        ...unlimitedListener,
         handlers: [
           createProbes({ ready: () => true, draining: () => false }),
           (req, res) => {

@@ -32,14 +32,13 @@ async function start(limits: Limits, more: Partial<ListenerOptions> = {}) {
     client.socket.write(bytes);
     return client;
   };
-  /** Opens a connection with an unanswered request. */
-  const work = async (from: string) => {
+  const openBusy = async (from: string) => {
     const before = busy.length;
     const client = await enter(from, get("/busy"));
     await expect.poll(() => busy.length).toBe(before + 1);
     return client;
   };
-  return { ...started, busy, enter, work };
+  return { ...started, busy, enter, openBusy };
 }
 
 async function ask({ socket, received }: Client, path = "/healthz"): Promise<string> {
@@ -108,8 +107,8 @@ describe("connections", () => {
   });
 
   test("while the server has the maximum number of connections, new connections are closed", async () => {
-    const { enter, work, busy, warnings } = await start({ connectionsMax: 3 });
-    const working = await work("127.0.0.2");
+    const { enter, openBusy, busy, warnings } = await start({ connectionsMax: 3 });
+    const working = await openBusy("127.0.0.2");
     const silent = [await enter("127.0.0.3"), await enter("127.0.0.4")];
     for (let count = 0; count < 3; count++) {
       expect(await (await enter("127.0.0.5", get("/healthz"))).closed).toBe("");
@@ -124,25 +123,24 @@ describe("connections", () => {
 });
 
 describe("concurrent calls", () => {
-  /** Starts calls over HTTP/2, and records the codes with which their streams are closed. */
-  function beginnerOf(base: string) {
-    const codes: number[] = [];
-    const begin = (from: string, calls: number, headers = {}, path = "/busy") => {
+  function http2CallerOf(base: string) {
+    const resetCodes: number[] = [];
+    const startCalls = (from: string, calls: number, headers = {}, path = "/busy") => {
       const client = http2From(base, from);
       client.on("error", () => {});
       for (let count = 0; count < calls; count++) {
         const call = client.request({ ":path": path, ...headers }).resume();
-        call.on("error", () => {}).on("close", () => codes.push(call.rstCode));
+        call.on("error", () => {}).on("close", () => resetCodes.push(call.rstCode));
       }
       return client;
     };
-    return { begin, codes };
+    return { startCalls, resetCodes };
   }
 
   test("the server keeps running when clients disconnect while their HTTP/2 streams are being refused", async () => {
     const { base, busy } = await start({}, { callsPerCaller: () => 1 });
-    const { begin } = beginnerOf(base);
-    begin("127.0.0.2", 1);
+    const { startCalls } = http2CallerOf(base);
+    startCalls("127.0.0.2", 1);
     await expect.poll(() => busy.length).toBe(1);
     for (const delayMs of [0, 1, 20]) {
       const client = http2From(base, "127.0.0.2");
@@ -159,33 +157,33 @@ describe("concurrent calls", () => {
   });
 
   test("the limit of a caller's concurrent calls applies to all connections of the caller over HTTP/1.1 and HTTP/2", async () => {
-    const { base, busy, enter, work, warnings } = await start({}, { callsPerCaller: () => 3 });
-    const { begin, codes } = beginnerOf(base);
-    begin("127.0.0.2", 2);
+    const { base, busy, enter, openBusy, warnings } = await start({}, { callsPerCaller: () => 3 });
+    const { startCalls, resetCodes } = http2CallerOf(base);
+    startCalls("127.0.0.2", 2);
     await expect.poll(() => busy.length).toBe(2);
-    await work("127.0.0.2");
-    begin("127.0.0.2", 2);
-    await expect.poll(() => codes).toEqual([7, 7]);
+    await openBusy("127.0.0.2");
+    startCalls("127.0.0.2", 2);
+    await expect.poll(() => resetCodes).toEqual([7, 7]);
     const refused = await enter("127.0.0.2");
     const problem = problemOf(await ask(refused, "/busy"));
     expect(problem).toMatchObject({ status: 429, code: "concurrency_limited" });
     expect(problem.head).toContain("Retry-After: 1");
     expect(busy).toHaveLength(3);
     expect(await ask(refused)).toContain("200 OK");
-    begin("127.0.0.2", 1, {}, "/healthz");
-    await expect.poll(() => codes).toEqual([7, 7, 0]);
-    begin("127.0.0.3", 2);
+    startCalls("127.0.0.2", 1, {}, "/healthz");
+    await expect.poll(() => resetCodes).toEqual([7, 7, 0]);
+    startCalls("127.0.0.3", 2);
     await expect.poll(() => busy.length).toBe(5);
     busy[0]?.end();
-    await expect.poll(() => codes).toEqual([7, 7, 0, 0]);
-    begin("127.0.0.2", 1);
+    await expect.poll(() => resetCodes).toEqual([7, 7, 0, 0]);
+    startCalls("127.0.0.2", 1);
     await expect.poll(() => busy.length).toBe(6);
     expect(warnings).toEqual([expect.stringContaining("KIBITZ_CONNECTIONS_PER_ADDRESS")]);
   });
 
   test("cancelled HEAD requests over HTTP/2 no longer count towards the limit of concurrent calls", async () => {
     const { base, busy } = await start({}, { callsPerCaller: () => 3 });
-    const { begin, codes } = beginnerOf(base);
+    const { startCalls, resetCodes } = http2CallerOf(base);
     const client = http2From(base, "127.0.0.2");
     client.on("error", () => {});
     const head = () => client.request({ ":method": "HEAD", ":path": "/busy" }).on("error", () => {});
@@ -199,18 +197,18 @@ describe("concurrent calls", () => {
     underWay[1]?.close(8);
     client.destroy();
     await Promise.all(closed);
-    begin("127.0.0.2", 3);
+    startCalls("127.0.0.2", 3);
     await expect.poll(() => busy.length).toBe(6);
-    expect(codes).toEqual([]);
+    expect(resetCodes).toEqual([]);
   });
 
   test("calls beyond the server's limit of concurrent calls are refused, but health probes are answered", async () => {
     const { base, busy, enter, warnings } = await start({ callsMax: 2 });
-    const { begin, codes } = beginnerOf(base);
-    begin("127.0.0.2", 2);
+    const { startCalls, resetCodes } = http2CallerOf(base);
+    startCalls("127.0.0.2", 2);
     await expect.poll(() => busy.length).toBe(2);
-    begin("127.0.0.3", 1);
-    await expect.poll(() => codes).toEqual([7]);
+    startCalls("127.0.0.3", 1);
+    await expect.poll(() => resetCodes).toEqual([7]);
     const other = await enter("127.0.0.4");
     expect(problemOf(await ask(other, "/busy"))).toMatchObject({ status: 503, code: "overloaded" });
     expect(await ask(other)).toContain("200 OK");
@@ -219,9 +217,9 @@ describe("concurrent calls", () => {
 
   test("a client that keeps starting calls beyond the limit is disconnected", async () => {
     const { base, busy } = await start({ streamsRefusedMax: 5 }, { callsPerCaller: () => 1 });
-    const { begin, codes } = beginnerOf(base);
-    const patient = begin("127.0.0.2", 6);
-    await expect.poll(() => codes).toEqual([7, 7, 7, 7, 7]);
+    const { startCalls, resetCodes } = http2CallerOf(base);
+    const patient = startCalls("127.0.0.2", 6);
+    await expect.poll(() => resetCodes).toEqual([7, 7, 7, 7, 7]);
     expect(patient.destroyed).toBe(false);
     const goaway = once(patient, "goaway");
     patient.request({ ":path": "/busy" }).on("error", () => {});

@@ -10,8 +10,7 @@ const tools = async () => [{ name: "look", description: "Look at a position." }]
 const start = (plans: readonly object[] | undefined = shownPlans(builtInPlans)) =>
   startListener([createApiPages({ plans: () => plans, tools })]);
 
-/** Sends a path without normalizing it, unlike fetch. */
-async function raw(base: string, path: string) {
+async function getUnnormalized(base: string, path: string) {
   return http2Get(base, { ":path": path });
 }
 
@@ -82,7 +81,7 @@ test("every file that the page /docs links to exists, over HTTP/1.1 and HTTP/2",
       /^(text\/(javascript|css); charset=utf-8|image\/png)$/,
     );
     expect(Number(answer.headers.get("content-length"))).toBe(body.length);
-    expect((await raw(base, path)).body.length).toBeGreaterThan(0);
+    expect((await getUnnormalized(base, path)).body.length).toBeGreaterThan(0);
   }
 });
 
@@ -95,7 +94,7 @@ test.each([
   "/docs/\\..\\package.json",
 ])("GET %s gets 404, because no such file belongs to the page /docs", async (path) => {
   const { base } = await start();
-  const answer = await raw(base, path);
+  const answer = await getUnnormalized(base, path);
   expect([answer.status, JSON.parse(answer.body).code]).toEqual([404, "not_found"]);
 });
 

@@ -13,7 +13,6 @@ import {
 import { open, problemOf } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 
-/** Starts a server that reads bodies within a memory budget. */
 async function start(options: BodyBudgetOptions) {
   const budget = createBodyBudget(options);
   const { port } = await startListener([
@@ -102,14 +101,14 @@ describe("inflating", () => {
       };
       return inflate(packed, unpack, anyCall());
     });
-    await settled();
+    await settlePromises();
     expect(begun).toEqual([0, 1, 2, 3]);
     gates[2]?.resolve(packed);
-    await settled();
+    await settlePromises();
     expect(begun).toEqual([0, 1, 2, 3, 4]);
     gates[0]?.reject(new Error("it is not what it says"));
     await expect(all[0]).rejects.toThrow("it is not what it says");
-    await settled();
+    await settlePromises();
     expect(begun).toEqual([0, 1, 2, 3, 4, 5]);
     for (const { resolve } of gates) {
       resolve(packed);
@@ -151,7 +150,6 @@ describe("inflating", () => {
   });
 });
 
-/** Waits until all pending promises have settled. */
-async function settled() {
+async function settlePromises() {
   await new Promise((resolve) => setImmediate(resolve));
 }

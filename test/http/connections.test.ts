@@ -36,8 +36,7 @@ function callersOf(app: { readonly url: string }) {
   return {
     enter,
     enterHttp2,
-    /** Opens a connection with an endless health watch. */
-    async watch(from: string) {
+    async openHealthWatch(from: string) {
       const client = enterHttp2(from);
       const call = health(client, "Watch");
       await once(call, "data");
@@ -72,10 +71,14 @@ describe("the limit of connections for an address", () => {
     KIBITZ_CONNECTIONS_PER_ADDRESS: "2",
     KIBITZ_TRUST_PROXY: "127.0.0.9",
   });
-  const { watch, ask } = callersOf(app);
+  const { openHealthWatch, ask } = callersOf(app);
 
   test("a trusted proxy may open more connections than the limit for one address", async () => {
-    const watching = [await watch("127.0.0.9"), await watch("127.0.0.9"), await watch("127.0.0.9")];
+    const watching = [
+      await openHealthWatch("127.0.0.9"),
+      await openHealthWatch("127.0.0.9"),
+      await openHealthWatch("127.0.0.9"),
+    ];
     expect(await ask("127.0.0.9", "/price")).toContain("200 OK");
     expect(watching.every(({ closed }) => !closed)).toBe(true);
   });
@@ -117,10 +120,14 @@ describe.each([
   ["in open mode", { KIBITZ_ACCESS: "open", KIBITZ_CONNECTIONS_PER_ADDRESS: "2" }],
   ["with 0", { KIBITZ_ACCESS: "public", KIBITZ_CONNECTIONS_PER_ADDRESS: "0" }],
 ])("%s", (_, env) => {
-  const { watch, ask } = callersOf(useService(env));
+  const { openHealthWatch, ask } = callersOf(useService(env));
 
   test("connections are not limited in open mode, or if the limit is set to 0", async () => {
-    const watching = [await watch("127.0.0.2"), await watch("127.0.0.2"), await watch("127.0.0.2")];
+    const watching = [
+      await openHealthWatch("127.0.0.2"),
+      await openHealthWatch("127.0.0.2"),
+      await openHealthWatch("127.0.0.2"),
+    ];
     expect(await ask("127.0.0.2", "/price")).toContain("200 OK");
     expect(watching.every(({ closed }) => !closed)).toBe(true);
   });

@@ -27,8 +27,7 @@ export async function exchange(port: number, bytes: string | Buffer): Promise<st
   return closed;
 }
 
-/** Sends each byte in its own packet. */
-export async function dribble(socket: Socket, bytes: string | Buffer): Promise<void> {
+export async function sendByteByByte(socket: Socket, bytes: string | Buffer): Promise<void> {
   socket.setNoDelay(true);
   for (const byte of Buffer.from(bytes)) {
     socket.write(Buffer.of(byte));
@@ -36,7 +35,6 @@ export async function dribble(socket: Socket, bytes: string | Buffer): Promise<v
   }
 }
 
-/** Returns the status, the problem code and the headers of an HTTP/1.1 response. */
 export function problemOf(answer: string): { status: number; code: string; head: string } {
   const [head = "", body = ""] = answer.split("\r\n\r\n", 2);
   return { status: Number(head.split(" ")[1]), code: JSON.parse(body).code, head };

@@ -7,9 +7,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createListener } from "../../src/http/listener/listener.ts";
 import type { NodeRequest, RequestHandler } from "../../src/http/message.ts";
-import { dribble, exchange, open, problemOf } from "./exchange.ts";
+import { exchange, open, problemOf, sendByteByByte } from "./exchange.ts";
 import { http2Get } from "./http2-get.ts";
-import { plainListener, startListener } from "./start-listener.ts";
+import { startListener, unlimitedListener } from "./start-listener.ts";
 
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const last = "Connection: close\r\n";
@@ -35,7 +35,7 @@ describe("one port", () => {
   test("the server reads HTTP/1.1 requests that arrive byte by byte", async () => {
     const { port } = await startListener();
     const { socket, closed } = await open(port);
-    await dribble(socket, get("/healthz", last));
+    await sendByteByByte(socket, get("/healthz", last));
     expect(await closed).toMatch(/^HTTP\/1.1 200 OK/);
   });
 
@@ -53,7 +53,7 @@ describe("one port", () => {
     // The HTTP/2 preface, an empty SETTINGS frame, and a HEADERS frame of `GET /healthz` for the host x.
     const path = Buffer.concat([Buffer.of(0x04, 8), Buffer.from("/healthz")]);
     const block = Buffer.concat([Buffer.of(0x82, 0x86), path, Buffer.of(0x01, 1, 0x78)]);
-    await dribble(
+    await sendByteByByte(
       socket,
       Buffer.concat([
         Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"),
@@ -117,7 +117,7 @@ describe("one port", () => {
     async (which) => {
       const usual = getDefaultHighWaterMark(false);
       onTestFinished(() => setDefaultHighWaterMark(false, usual));
-      // The same value as in `main.ts`. It is smaller than the first packet.
+      // The first packet is larger than this limit, which `main.ts` also sets.
       setDefaultHighWaterMark(false, 16 * 1024);
       const held = Promise.withResolvers<NodeRequest>();
       const hold: RequestHandler = (req) => {
@@ -145,7 +145,7 @@ describe("one port", () => {
 
   test("listening resolves with the port, and rejects if the port is in use", async () => {
     const { port } = await startListener();
-    const second = createListener(plainListener);
+    const second = createListener(unlimitedListener);
     await expect(second.listen("127.0.0.1", port)).rejects.toThrow("EADDRINUSE");
     await second.stop();
   });

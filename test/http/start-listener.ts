@@ -15,8 +15,7 @@ export interface Started {
   readonly warnings: readonly string[];
 }
 
-/** Options of a server that does not limit callers. */
-export const plainListener = {
+export const unlimitedListener = {
   handlers: [],
   cors: createCors([]),
   log: silentLog,
@@ -44,7 +43,7 @@ export async function startListener(
   };
   const probes = createProbes({ ready: () => true, draining: () => listener.draining });
   const listener: Listener = createListener({
-    ...plainListener,
+    ...unlimitedListener,
     handlers: [...handlers, probes, createWelcome()],
     cors,
     log,

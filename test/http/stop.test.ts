@@ -8,7 +8,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createListener } from "../../src/http/listener/listener.ts";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { exchange, open } from "./exchange.ts";
-import { plainListener, startListener } from "./start-listener.ts";
+import { startListener, unlimitedListener } from "./start-listener.ts";
 
 /** Creates a handler that collects requests to `/slow`. The test answers them later. */
 function slowHandler(): { handler: RequestHandler; waiting: NodeResponse[] } {
@@ -164,7 +164,7 @@ describe("a stop", () => {
   });
 
   test("a server can be stopped before it listens", async () => {
-    const listener = createListener(plainListener);
+    const listener = createListener(unlimitedListener);
     await listener.stop();
     expect(listener.draining).toBe(true);
   });

@@ -17,7 +17,7 @@ const scriptText = "console.log('Kibitz');\n".repeat(9000);
 const parent = useTemporaryFolder();
 let built = 0;
 
-/** Writes a page like `npm run build:page`. */
+/** Writes the files that `npm run build:page` would write. */
 function build(name: string, html: string, minute = ++built): URL {
   const folder = join(parent, name);
   mkdirSync(join(folder, "assets"), { recursive: true });

@@ -9,7 +9,7 @@ const call = {
   traceparent: undefined,
 } as const;
 
-/** Returns the lines of a metric, without its description. */
+/** Returns the sample lines of a metric, without its HELP and TYPE lines. */
 async function seriesOf(metrics: ReturnType<typeof createMetrics>, family: string) {
   const lines = (await metrics.print()).split("\n");
   return lines.filter((line) => new RegExp(`^${family}(_bucket|_sum|_count)?[ {]`).test(line));

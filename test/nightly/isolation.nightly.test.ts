@@ -14,7 +14,7 @@ import type { EngineChoice } from "./engine-choices.ts";
 import { choiceOfRow, engineRows } from "./engine-rows.ts";
 
 /**
- * The number of disturbing requests for each engine. Their callers outnumber the slots, so every engine serves several callers.
+ * The number of disturbing requests for each engine. There are more callers than slots, so every engine serves several callers.
  */
 const abusingCalls = 1500;
 const abusers = 4;

@@ -5,8 +5,8 @@ import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const kills = 200;
 /**
- * The maximum of the median time in which a new engine is ready. Single starts may be slow, because they compete with searches
- * for the cores.
+ * The maximum of the median start time of an engine, in milliseconds. A single start may be slower, because searches use the
+ * cores at the same time.
  */
 const readyMaxMs: Readonly<Record<string, number>> = { native: 500, wasm: 1500 };
 

@@ -13,14 +13,14 @@ import { choiceOfRow, engineRows } from "./engine-rows.ts";
 
 const searches = 400;
 const movetimesMs = [50, 100, 250, 1000] as const;
-/** One slot for each core and one caller for each slot, so engines keep all cores busy. */
+/** There is one slot for each core and one caller for each slot, so engines keep all cores busy. */
 const slots = availableParallelism();
-/** 19 positions, so that each one is searched with each of the four movetimes. */
+/** 19 and 4 have no common divisor, so each position is searched with each of the four movetimes. */
 const positions = benchPositions(19);
 const dataDir = useTemporaryFolder();
 
 /**
- * The time from the request to the last byte of the response, without the time in which the server or the test waited for a
+ * Measures from the request to the last byte of the response. Subtracts the time in which the server or the test waited for a
  * core.
  */
 test.each(engineRows)(

@@ -13,7 +13,7 @@ import { type Server, startServer } from "../support/start-server.ts";
 import { startStopwatch } from "../support/stopwatch.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
-/** The load is ten times what the service can answer. It lasts half a minute. */
+/** The service gets ten times as many requests as it can answer, for half a minute. */
 const factor = 10;
 const overloadMs = 30_000;
 const capacityMs = 15_000;
@@ -25,7 +25,7 @@ const dataDir = useTemporaryFolder();
 interface Answer {
   readonly status: number;
   readonly retryAfterS: number | undefined;
-  /** The duration in milliseconds, without the time in which the server or the test waited for a core. */
+  /** Milliseconds, without the time in which the server or the test waited for a core. */
   readonly tookMs: number;
 }
 
@@ -75,7 +75,10 @@ function nextBody(): string {
 
 const evaluate = (body = nextBody()) => ask("/v1/eval", body);
 
-/** `ranMs` is the processor time of all engines. `readyMs` also contains the time in which they waited for a core. */
+/**
+ * `ranMs` is the processor time of all engines. `readyMs` is the processor time plus the time in which the engines waited for a
+ * core.
+ */
 interface Engines {
   readonly ranMs: number;
   readonly readyMs: number;

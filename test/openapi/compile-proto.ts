@@ -7,7 +7,7 @@ import { FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Compiles this text as the proto file `made/v1/up.proto` in an empty folder, and returns its services. */
+/** Compiles the text as the proto file `made/v1/up.proto` in an empty folder, and returns the services of the file. */
 export function compileProto(folder: string, text: string): readonly DescService[] {
   const file = join(folder, "proto", "made", "v1", "up.proto");
   mkdirSync(dirname(file), { recursive: true });

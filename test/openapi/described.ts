@@ -33,7 +33,7 @@ const ajv = addFormats.default(new Ajv2020({ strict: false, allErrors: true }));
 ajv.addSchema(document, "document");
 const compiled = new Map<string, ValidateFunction>();
 
-/** Returns the errors of a value against the schema at this path of the document. */
+/** Validates a value against the schema at a path of the OpenAPI document, and returns the errors. */
 export function violationsOf(value: unknown, ...keys: readonly string[]): unknown {
   const steps = keys.map((key) => encodeURIComponent(key.replaceAll("~", "~0").replaceAll("/", "~1")));
   const ref = `document#/${steps.join("/")}`;

@@ -10,9 +10,9 @@ import {
 import { usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";
 
-/** The examples are recorded responses. `npm run update` records them again. */
 const isLimited = (path: string) => exampleIn(path).status === 429;
 
+// The examples are recorded responses. `npm run update` records the responses again.
 describe("a service with default settings", () => {
   const app = useApp(plainSettings);
 

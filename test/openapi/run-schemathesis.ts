@@ -23,7 +23,10 @@ function run(command: string, ...args: readonly string[]): void {
   }
 }
 
-/** Creates a Python environment once for each content of the requirements file, and returns its path. */
+/**
+ * Returns the path of a Python environment with the packages of the requirements file. Creates the environment if the file has
+ * changed.
+ */
 function virtualEnvironment(): string {
   const requirements = join(here, "requirements.txt");
   const folder = cacheFolder("schemathesis", digestOfFiles(requirements));

@@ -152,7 +152,7 @@ describeWith("chromium")("a person without a key", () => {
 
   test("a user without a key can step through 120 plies at two per second, with an evaluation after each pause", async () => {
     const page = await kibitz.open({
-      address: `#moves=${aimlessGame(120)}&ply=0&depth=4`,
+      address: `#moves=${movesForLink(120)}&ply=0&depth=4`,
       ownTab: true,
       prepare: (page) => page.clock.install({ time: 0 }),
     });
@@ -179,8 +179,7 @@ describeWith("chromium")("a person without a key", () => {
   });
 });
 
-/** Returns legal moves in the format of a link. */
-function aimlessGame(plies: number): string {
+function movesForLink(plies: number): string {
   const chess = Chess.default();
   const moves: string[] = [];
   while (moves.length < plies) {

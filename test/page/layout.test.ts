@@ -83,7 +83,7 @@ describeWith("chromium")("the layout of the page", () => {
       await page.locator("cg-board piece").first().waitFor();
       await clickAt(page, square("a7"));
       await clickAt(page, square("a8"));
-      expect(isOver(await boxOf(queen), await boxOf(square("a8")))).toBe(true);
+      expect(coversCentreOf(await boxOf(queen), await boxOf(square("a8")))).toBe(true);
       await queen.click();
       await moves.filter({ hasText: "a8=Q" }).waitFor();
       await page.keyboard.press("Escape");
@@ -95,7 +95,7 @@ describeWith("chromium")("the layout of the page", () => {
       await moves.filter({ hasText: "Kg2" }).waitFor();
       await clickAt(page, square("a2"));
       await clickAt(page, square("a1"));
-      expect(isOver(await boxOf(queen), await boxOf(square("a1")))).toBe(true);
+      expect(coversCentreOf(await boxOf(queen), await boxOf(square("a1")))).toBe(true);
       expect((await boxOf(page.getByRole("dialog"))).y).toBeLessThan((await boxOf(square("a1"))).y);
     },
   );
@@ -164,8 +164,7 @@ async function boxOf(part: Locator) {
 
 type Box = Awaited<ReturnType<typeof boxOf>>;
 
-/** Returns true if the first box covers the centre of the second box. */
-function isOver(above: Box, { x, y, width, height }: Box): boolean {
+function coversCentreOf(above: Box, { x, y, width, height }: Box): boolean {
   const [right, down] = [x + width / 2 - above.x, y + height / 2 - above.y];
   return right > 0 && right < above.width && down > 0 && down < above.height;
 }

@@ -17,13 +17,15 @@ const waiter = {
   outcome: { answerHeaders: new Map() },
 } as unknown as Call;
 
-/** Admits a review, and records the engine time of its searches and if they were answered. */
+/**
+ * Admits a review. Records each search that ends: its number of requests, its engine time, and true if the search was answered.
+ */
 async function admitReview() {
-  const left: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
+  const ended: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
   const enter: Limits["enter"] = async (_account, _time, { requests = 1 } = {}) => ({
     kind: "admitted",
     windows: [],
-    admission: { leave: (...end) => left.push([requests, ...end]), freePlace: vi.fn() },
+    admission: { leave: (...end) => ended.push([requests, ...end]), freePlace: vi.fn() },
   });
   const control = createAdmissionControl({ enter } as unknown as Limits, () => ({
     expectedMs: 1,
@@ -31,7 +33,7 @@ async function admitReview() {
   }));
   const review = await control.admitReview(position, 30, waiter);
   const admit = () => review.admit(position, new AbortController().signal);
-  return { review, admit, left };
+  return { review, admit, ended };
 }
 
 test.each([
@@ -40,7 +42,7 @@ test.each([
 ])(
   "a cancelled review that used %d ms of engine time for a later position counts as a request: %s",
   async (engineMs, counts) => {
-    const { review, admit, left } = await admitReview();
+    const { review, admit, ended } = await admitReview();
     // The answer for the first position is cached.
     (await admit())[Symbol.dispose]();
     const later = await admit();
@@ -49,7 +51,7 @@ test.each([
     }
     later[Symbol.dispose]();
     review[Symbol.dispose]();
-    expect(left).toEqual([
+    expect(ended).toEqual([
       [0, engineMs, false],
       [3, 0, counts],
     ]);

@@ -8,14 +8,14 @@ const settings = { KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "600000", KIBITZ
 const engines = [createEnginesInProcess(), createEnginesInProcess()];
 const nodes = useNodes(settings, ...engines.map((own) => ({ engines: own })));
 
-/** A new move number makes a new position for the engine. */
-let move = 0;
+/** The move number of the next request. Each request has a new position, so no answer is in the cache. */
+let moveNumber = 0;
 
 const ask = (url: string, path: string, caller: string, signal: AbortSignal) =>
   fetch(`${url}${path}`, {
     method: "POST",
     headers: { "Content-Type": "application/json", "x-forwarded-for": caller },
-    body: JSON.stringify({ fen: startFen.replace(/1$/, String(++move)), depth: 30, movetime_ms: 400 }),
+    body: JSON.stringify({ fen: startFen.replace(/1$/, String(++moveNumber)), depth: 30, movetime_ms: 400 }),
     signal,
   });
 
@@ -27,7 +27,7 @@ async function stream(url: string, caller: string, signal: AbortSignal): Promise
 }
 
 /** Returns the queue position in the first event of a stream, or 0 if the event has none. */
-async function firstPlace(events: AsyncIterable<string>): Promise<number> {
+async function firstQueuePosition(events: AsyncIterable<string>): Promise<number> {
   for await (const event of events) {
     return Number(/"place": ?(\d+)/.exec(event)?.[1] ?? 0);
   }
@@ -43,7 +43,7 @@ test("a caller's first request is put first in the queue while 1,000 requests of
   try {
     for (const [index, { url }] of nodes.entries()) {
       await until(
-        async () => firstPlace(await stream(url, "192.0.2.1", leaving.signal)),
+        async () => firstQueuePosition(await stream(url, "192.0.2.1", leaving.signal)),
         (place) => place > 400,
         60_000,
       );

@@ -39,7 +39,7 @@ function openIn(folder: string, overrides: Partial<AnswerStoreOptions<Value>> = 
   return { store, said };
 }
 
-/** Closes all stores and opens one again, as a new process would. */
+/** Closes all stores and opens a store as a new process would. */
 function openedAnew(folder: string, overrides: Partial<AnswerStoreOptions<Value>> = {}) {
   for (const store of opened) {
     store[Symbol.dispose]();

@@ -85,8 +85,7 @@ export function spansOf({ span, below }: SpanTree): readonly ReadableSpan[] {
 
 let callers = 0;
 
-/** Creates the trace context of a client that sends its own trace. */
-export function caller({ sampled = true } = {}) {
+export function createTraceContext({ sampled = true } = {}) {
   const traceId = (++callers).toString(16).padStart(32, "a");
   const traceparent = `00-${traceId}-b7ad6b7169203331-0${Number(sampled)}`;
   return { traceId, headers: { traceparent, tracestate: "other=1" } };

@@ -1,7 +1,7 @@
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestCase } from "vitest/node";
 
-/** Patterns of files that only the timed or the nightly lane runs. */
+/** Patterns of test files that only `vitest.timed.config.ts` or `vitest.nightly.config.ts` runs. */
 export const otherLanes = ["**/*.timed.test.ts", "**/*.nightly.test.ts"];
 
 /** One line of the results file that `TEST_RESULTS` names. */
@@ -16,7 +16,7 @@ export interface TestResult {
   readonly failedFirst?: string;
 }
 
-/** Returns the options that all lanes share. Tests are not retried, except in the lane of promises about time. */
+/** Returns the options that all vitest configurations share. Only `vitest.timed.config.ts` retries failed tests. */
 export function lane() {
   return {
     retry: 0,

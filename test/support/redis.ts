@@ -5,7 +5,7 @@ import { type RedisProcess, startRedis } from "./start-redis.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
 export interface RunningRedis extends Pick<RedisProcess, "url" | "port" | "pause" | "resume"> {
-  /** Kills the server, as a crash would. Its data is lost. */
+  /** Kills the server. All data is lost, as after a crash. */
   kill(): Promise<void>;
   restart(): Promise<void>;
 }
@@ -44,8 +44,8 @@ export function useRedis(options: readonly string[] = []): RunningRedis {
 }
 
 /**
- * Opens connections to a Redis server with long timeouts. Each has its own key prefix. They are closed after the tests of the
- * file or group.
+ * Returns a function that opens connections to a Redis server with long timeouts. Each connection has a separate key prefix by
+ * default. All connections are closed after the tests of the file or group.
  */
 export function useConnections(
   redis: Pick<RunningRedis, "url">,

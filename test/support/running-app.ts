@@ -19,7 +19,6 @@ export interface RunningApp {
 
 /** Options of the app. By default, the app never counts its thread as overloaded. */
 interface UseAppOptions extends AppOptions {
-  /** Replaces the engines that the settings name. */
   readonly engines?: EngineBackend;
   readonly mayFail?: boolean;
 }

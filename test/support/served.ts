@@ -15,7 +15,6 @@ interface LogLine {
   readonly [field: string]: unknown;
 }
 
-/** The numbers of the log levels in JSON log lines. */
 export const logLevel = { info: 30, warn: 40, error: 50 } as const;
 
 /** Starts a server and resolves when it is ready. The server and its data are removed after the test. */

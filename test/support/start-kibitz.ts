@@ -19,7 +19,7 @@ export interface KibitzProcess {
 
 export interface KibitzOptions {
   readonly cwd?: string;
-  /** The checkout to run with its own Node. The default is this checkout. */
+  /** The checkout whose server and Node are started. The default is this checkout. */
   readonly checkout?: string;
   readonly node?: string;
   /** A command prefix, such as `ip netns exec …`. */

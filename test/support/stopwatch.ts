@@ -1,9 +1,9 @@
 import { readFileSync } from "node:fs";
 
 /**
- * Measures elapsed time without the time in which these processes waited for a core, so a busy machine does not change the
- * result. Only the main thread of each process is considered (Linux schedstat, second field).
- * The processes must work one after another, because the sum of their waits is subtracted.
+ * Measures elapsed time. Subtracts the time in which the main threads of the processes waited for a core (Linux schedstat,
+ * second field), so other work on the machine does not change the result. The processes must work one after another, because
+ * the sum of their waits is subtracted.
  * @returns a function that returns the milliseconds since the start
  */
 export function startStopwatch(...pids: readonly number[]): () => number {
@@ -18,9 +18,8 @@ export function startStopwatch(...pids: readonly number[]): () => number {
 }
 
 /**
- * Measures the time in which the main thread of a process sleeps. For promises about waiting times, which a slow machine cannot
- * break.
- * @returns a function that returns the milliseconds since the start
+ * Measures the time in which the main thread of a process sleeps. A slow machine does not change this time.
+ * @returns a function that returns the slept milliseconds since the start
  */
 export function startSleepStopwatch(pid: number = process.pid): () => number {
   const elapsedMs = startStopwatch(pid);
@@ -44,8 +43,10 @@ export interface Times {
 }
 
 /**
- * Repeats a measurement at least 20 times. @param measure returns milliseconds @param atATime the number of concurrent
- * measurements; more than one only if they mostly wait
+ * Repeats a measurement.
+ * @param tries at least 20
+ * @param measure returns milliseconds
+ * @param atATime the number of concurrent measurements. Use more than one only for measurements that mostly wait.
  */
 export async function timesOf(
   tries: number,

@@ -17,7 +17,7 @@ import { goToolFile } from "./go-tools.ts";
 const app = useApp({ KIBITZ_ACCESS: "keys", KIBITZ_SELF_SERVICE_KEYS: "true" });
 const folder = useTemporaryFolder();
 
-/** Characters that have a special meaning in one of the languages. */
+/** Characters that have a special meaning in a shell or in one of the shown programming languages. */
 const hostile = `it's "quoted" $HOME \${HOME} $(id) \`id\` \\ \\n \\' %s %d !! {0} é 日本 😀 \u202e\u2066 '''""" #*/ <!--`;
 const comment = hostile.replaceAll("}", "");
 const pgn = `1. e4 { ${comment} } e5 2. Nf3 *`;

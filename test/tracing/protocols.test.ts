@@ -7,7 +7,7 @@ import { startFen } from "../contract/protocols/cases/case.ts";
 import { type HeadsKind, heads } from "../contract/protocols/heads.ts";
 import { oldMessage, send } from "../protocols/mcp/messages.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
-import { caller, shapeOf, spansOf, useKeptSpans } from "../support/kept-spans.ts";
+import { createTraceContext, shapeOf, spansOf, useKeptSpans } from "../support/kept-spans.ts";
 import { patienceMs } from "../support/patience.ts";
 import { useApp } from "../support/running-app.ts";
 
@@ -48,7 +48,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
   const [spanName, status] = calls[name] ?? grpcWebCall;
 
   test(`the caller's trace of a search over ${name} shows the wait, the engine and the outcome`, async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     depth++;
     await ask(app.url, { fen: startFen, depth }, headers);
     const tree = await kept.trace(traceId);
@@ -78,7 +78,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
   });
 
   test(`the trace of a cached answer over ${name} names the cache`, async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await ask(app.url, { fen: startFen, depth: 1 }, {});
     await ask(app.url, { fen: startFen, depth: 1 }, headers);
     const tree = await kept.trace(traceId);
@@ -91,7 +91,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
   });
 
   test(`the trace of a refusal over ${name} has the error code, but is not marked as a server failure`, async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await ask(app.url, { fen: startFen, depth: 30 }, headers);
     const { span, below } = await kept.trace(traceId);
     expect([span.name, span.attributes["kibitz.code"], span.status.code, below]).toEqual([
@@ -103,7 +103,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
   });
 
   test(`the trace of a request over ${name} with an unknown API key shows the refusal`, async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await ask(app.url, { fen: startFen, depth: 1 }, { ...headers, Authorization: "Bearer nonsense" });
     const { span } = await kept.trace(traceId);
     expect([span.name, span.attributes["kibitz.code"]]).toEqual([spanName, "invalid_api_key"]);
@@ -111,7 +111,7 @@ describe.each(protocols)("through $name", ({ name, ask }) => {
   });
 
   test(`the log line of a call over ${name} has the trace id`, async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await ask(app.url, { fen: startFen, depth: 1 }, headers);
     const { span } = await kept.trace(traceId);
     const { spanId } = span.spanContext();
@@ -138,7 +138,7 @@ function post(path: string, body: object, headers: Readonly<Record<string, strin
 
 describe("calls with many searches", () => {
   test("the trace of a batch has a span for each item, with the errors of the item", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     const item = { fen: startFen, depth: 12 };
     await post("/v1/eval/batch", { requests: [item, { fen: "nonsense" }] }, headers);
     const tree = await kept.trace(traceId);
@@ -162,7 +162,7 @@ describe("calls with many searches", () => {
     ["application/x-ndjson", 16],
     ["text/event-stream", 17],
   ])("the trace of a review as %s has a span for each position", async (accept, depth) => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     const game = { pgn: "1. e4 e5 2. Nf3", depth };
     await post("/v1/review", game, { ...headers, Accept: accept });
     const tree = await kept.trace(traceId);
@@ -174,7 +174,7 @@ describe("calls with many searches", () => {
   });
 
   test("the trace of an MCP tool has a span for each call that the tool makes", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     const message = oldMessage("tools/call", {
       name: "analyze_position",
       arguments: { fen: startFen, depth: 14 },
@@ -189,7 +189,7 @@ describe("calls with many searches", () => {
   });
 
   test("the trace of the MCP tool play_moves has a span for the call", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     const message = oldMessage("tools/call", {
       name: "play_moves",
       arguments: { fen: startFen, moves: ["e4"] },
@@ -203,7 +203,7 @@ describe("requests that are not calls", () => {
   test.each(["/", "/problems", "/nothing/at-all"])(
     "the span of GET %s does not contain the path, because the path is not a call",
     async (path) => {
-      const { traceId, headers } = caller();
+      const { traceId, headers } = createTraceContext();
       await fetch(app.url + path, { headers });
       const { span } = await kept.trace(traceId);
       expect(span.name).toBe("GET");
@@ -212,7 +212,7 @@ describe("requests that are not calls", () => {
   );
 
   test("the span of an unknown RPC method does not contain the method's name", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await fetch(`${app.url}/${service}/Nothing`, {
       method: "POST",
       headers: { ...headers, "Content-Type": "application/proto" },
@@ -234,7 +234,7 @@ describe("requests that are not calls", () => {
       { Origin: "https://a.example", "Access-Control-Request-Method": "POST" },
     ],
   ])("requests for %s have no span", async (_, method, path, own) => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     const answer = await fetch(app.url + path, { method, headers: { ...headers, ...own } });
     expect(answer.headers.get("traceparent")).toMatch(new RegExp(`^00-${traceId}`));
     await fetch(`${app.url}/`, { headers });
@@ -243,7 +243,7 @@ describe("requests that are not calls", () => {
 });
 
 test("spans contain no text from the caller except the trace context", async () => {
-  const { traceId, headers } = caller();
+  const { traceId, headers } = createTraceContext();
   const secret = "kbz_0123456789abcdefghijklmnopqrstuv";
   const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
   await fetch(`${app.url}/v1/eval?key=${secret}`, {

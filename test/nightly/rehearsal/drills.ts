@@ -11,7 +11,7 @@ export interface Drill {
   readonly name: string;
   /** The alerts that must fire. If the list is empty, no critical alert may fire. */
   readonly alerts: readonly string[];
-  /** A panel of the dashboard, and a test of its values that is true if the panel shows the fault. */
+  /** The dashboard panel that must show the fault. `shows` returns true if the values of the panel show the fault. */
   readonly panel: { readonly title: string; shows(values: readonly number[]): boolean };
   /** A log line that must appear, or undefined if the node cannot notice the fault. */
   readonly log: RegExp | undefined;
@@ -53,7 +53,7 @@ export const drills: readonly Drill[] = [
     panel: { title: "Engines lost", shows: some((perSecond) => perSecond > 0) },
     log: /"msg":"engine failed"/,
     async begin({ server }) {
-      return meanwhile(async () => {
+      return repeatUntilStopped(async () => {
         for (const pid of descendantsOf(server.pid)) {
           try {
             process.kill(pid, "SIGKILL");
@@ -71,7 +71,7 @@ export const drills: readonly Drill[] = [
     panel: { title: "Refusals", shows: some((perSecond) => perSecond > 1) },
     log: /"code":"rate_limited"/,
     async begin({ server }) {
-      return meanwhile(async () => {
+      return repeatUntilStopped(async () => {
         await ask(server.url, "/v1/eval", { fen: startFen, depth: 2 }, "192.0.2.1");
         await sleep(50);
       });
@@ -84,7 +84,7 @@ export const drills: readonly Drill[] = [
     log: /"code":"overloaded"/,
     async begin({ server }) {
       const callers = Array.from({ length: 40 }, () =>
-        meanwhile(async () => {
+        repeatUntilStopped(async () => {
           const answered = await ask(server.url, "/v1/eval", { fen: newFen(), depth: 14 }, newAddress());
           await sleep(answered ? 0 : 250);
         }),
@@ -146,8 +146,7 @@ export const drillsOfMany: readonly Drill[] = [
   },
 ];
 
-/** Repeats an action until the returned function is called. */
-function meanwhile(act: () => Promise<void>): () => Promise<void> {
+function repeatUntilStopped(act: () => Promise<void>): () => Promise<void> {
   let goesOn = true;
   const acting = (async () => {
     while (goesOn) {

@@ -1,6 +1,6 @@
 /**
- * Imported by Node before the server. The signal SIGUSR2 sets the wall clock an hour ahead, and the next SIGUSR2 sets it back.
- * Timers are not affected.
+ * Node must import this module before the server. The signal SIGUSR2 sets the wall clock an hour ahead, and the next SIGUSR2
+ * sets the clock back. Timers are not affected.
  */
 const now = Date.now;
 let aheadMs = 0;

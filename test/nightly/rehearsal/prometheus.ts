@@ -58,7 +58,7 @@ export async function startPrometheus({ folder, port, factor }: PrometheusOption
   const url = `http://127.0.0.1:${own}`;
   const until = performance.now() + startMaxMs;
   // Prometheus reads the node for the first time some seconds after its start.
-  while (!(await hasSeen(url))) {
+  while (!(await isReadingWithoutAlerts(url))) {
     if (child.exitCode !== null || performance.now() > until) {
       kill();
       throw new Error(`Prometheus did not start: ${await said}`);
@@ -90,8 +90,7 @@ export async function startPrometheus({ folder, port, factor }: PrometheusOption
   };
 }
 
-/** Returns true if Prometheus has read the node's metrics and no alert is active. */
-async function hasSeen(url: string): Promise<boolean> {
+async function isReadingWithoutAlerts(url: string): Promise<boolean> {
   try {
     const { result } = await get<{ result: readonly object[] }>(`${url}/api/v1/query?query=up==1`);
     const { alerts } = await get<{ alerts: readonly object[] }>(`${url}/api/v1/alerts`);

@@ -4,7 +4,10 @@ import type { Drill } from "./drills.ts";
 import type { Prometheus } from "./prometheus.ts";
 import type { Rig } from "./rig.ts";
 
-/** The seconds until the fault was noticed everywhere, and the seconds from its repair until no alert fired. */
+/**
+ * `noticedS`: the seconds until alerts, dashboard and log show the fault. `clearedS`: the seconds from the repair until no
+ * alert fires.
+ */
 export interface Rehearsed {
   readonly noticedS: number;
   readonly clearedS: number;
@@ -12,24 +15,26 @@ export interface Rehearsed {
 
 const lookEveryMs = 250;
 
-/** Three times the longest time in which a shortened alert fires or clears. */
+/** Milliseconds. Any alert with shortened rules fires or clears within a third of this time. */
 const waitMaxMs = 120_000;
 
 /**
- * The time in which no critical alert may fire if a fault harms no caller. Longer than the request timeout for slow clients.
+ * Milliseconds in which no critical alert may fire if a fault harms no caller. Longer than the server's timeout for slow
+ * clients.
  */
 const calmMs = 12_000;
 
 /**
- * Causes the fault, waits until alerts, dashboard and log show it, repairs it, and waits until the alerts have cleared.
- * @throws Error that names what was not noticed or did not clear
+ * Causes a fault, waits until alerts, dashboard and log show the fault, repairs the fault, and waits until the alerts have
+ * cleared.
+ * @throws Error if something does not happen in time
  */
 export async function rehearse(drill: Drill, rig: Rig): Promise<Rehearsed> {
   const { prometheus, log } = rig;
   const { alerts, panel } = drill;
   await until(
     "something is wrong before anything is broken",
-    async () => (await calling(prometheus)).length + (await namesOf(prometheus, alerts)).length === 0,
+    async () => (await calling(prometheus)).length + (await firingOf(prometheus, alerts)).length === 0,
   );
   const before = log.length;
   const beganAt = performance.now();
@@ -39,7 +44,7 @@ export async function rehearse(drill: Drill, rig: Rig): Promise<Rehearsed> {
       alerts.length > 0
         ? until(
             `not all of ${alerts} fire`,
-            async () => (await namesOf(prometheus, alerts)).length === alerts.length,
+            async () => (await firingOf(prometheus, alerts)).length === alerts.length,
           )
         : stayCalm(prometheus),
       until(`the picture "${panel.title}" does not show it`, async () =>
@@ -54,7 +59,7 @@ export async function rehearse(drill: Drill, rig: Rig): Promise<Rehearsed> {
     await mend();
   }
   const mendedAt = performance.now();
-  await until(`${alerts} still fire`, async () => (await namesOf(prometheus, alerts)).length === 0);
+  await until(`${alerts} still fire`, async () => (await firingOf(prometheus, alerts)).length === 0);
   return { noticedS: (mendedAt - beganAt) / 1000, clearedS: (performance.now() - mendedAt) / 1000 };
 }
 
@@ -68,8 +73,7 @@ async function until(otherwise: string, isSo: () => Promise<boolean>): Promise<v
   }
 }
 
-/** Returns the names of the given alerts that fire. */
-async function namesOf(prometheus: Prometheus, names: readonly string[]): Promise<readonly string[]> {
+async function firingOf(prometheus: Prometheus, names: readonly string[]): Promise<readonly string[]> {
   const firing = await prometheus.firing();
   const unreadable = firing.find(({ annotations }) => /<error|<no value>/.test(JSON.stringify(annotations)));
   if (unreadable) {
@@ -83,7 +87,7 @@ async function calling(prometheus: Prometheus): Promise<readonly string[]> {
   return firing.filter(({ labels }) => labels.severity === "critical").map(({ name }) => name);
 }
 
-/** Waits some time. @throws Error if a critical alert fires */
+/** Waits for `calmMs`. @throws Error if a critical alert fires */
 async function stayCalm(prometheus: Prometheus): Promise<void> {
   const end = performance.now() + calmMs;
   while (performance.now() < end) {

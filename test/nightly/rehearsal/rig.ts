@@ -81,7 +81,10 @@ export async function startRig(folder: string, shares = false): Promise<Rig> {
   };
 }
 
-/** Sends requests of all kinds until the signal is aborted. Ignores errors, because alerts and logs must show them. */
+/**
+ * Sends requests of all kinds until the signal is aborted. Ignores failed requests, because alerts and logs must show the
+ * failures.
+ */
 async function call(url: string, signal: AbortSignal): Promise<void> {
   const mix = mixOf(url);
   const underWay = new Set<Promise<void>>();

@@ -28,7 +28,6 @@ async function middleOf(square: Locator): Promise<readonly [x: number, y: number
   return [box.x + box.width / 2, box.y + box.height / 2];
 }
 
-/** Returns true if the entire element is visible without scrolling. */
 export async function isInWindow(element: Locator): Promise<boolean> {
   const box = await element.boundingBox();
   const { width = 0, height = 0 } = element.page().viewportSize() ?? {};

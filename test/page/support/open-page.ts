@@ -47,7 +47,7 @@ export interface OpenOptions {
   readonly prepare?: (page: Page) => Promise<void> | void;
 }
 
-/** @param service runs for all test files by default. Only `npm run test:page` starts this default service. */
+/** @param service the page's service. The default is the service that `npm run test:page` starts for all test files. */
 export function usePage(service: { readonly url: string } = sharedService): UsedPage {
   let browser: Browser | undefined;
   const tabs = new Map<string, Page>();
@@ -119,7 +119,10 @@ const sharedService = {
   },
 };
 
-/** Starts a service in this process. Its simulated engines reach depth 19 at once. Deeper searches run until a stop. */
+/**
+ * Starts a service in this process, with simulated engines. A search reaches depth 19 at once. A deeper search runs until it is
+ * stopped.
+ */
 export function useServiceInProcess(env: Readonly<Record<string, string>>): { readonly url: string } {
   return useApp({ KIBITZ_PAGE: "on", ...env }, { engines: createEnginesInProcess() });
 }

@@ -1,7 +1,6 @@
 import type { Page } from "playwright-core";
 import { analysisOf } from "./analysis-page.ts";
 
-/** A state of the page for screenshots and accessibility tests. */
 export interface Scene {
   readonly name: string;
   readonly address: string;
@@ -22,7 +21,7 @@ const pgn = `[Event "A night at the opera"]
 11. Bxb5+ Nbd7 12. O-O-O Rd8 13. Rxd7 Rxd7 14. Rd1 Qe6 15. Bxd7+ Nxd7 16. Qb8+ Nxb8 17. Rd8# 1-0
 `;
 
-/** The position before the tenth move of the game. */
+/** The first nine moves of Morphy's opera game. */
 const opera = "#moves=e4_e5_Nf3_d6_d4_Bg4_dxe5_Bxf3_Qxf3_dxe5_Bc4_Nf6_Qb3_Qe7_Nc3_c6_Bg5_b5";
 
 const startScene: Scene = {

@@ -2,7 +2,6 @@ import type { Page } from "playwright-core";
 
 /** A cheap telephone with Lighthouse's "slow 4G" network. */
 const slowDevice = {
-  /** The emulated processor is this many times slower than the machine's processor. */
   cpuSlowdown: 4,
   latencyMs: 150,
   downloadBytesPerS: 1_638_400 / 8,

@@ -37,7 +37,7 @@ function createAdapter(router: ConnectRouter) {
   });
 }
 
-/** Creates handlers: ListEngines returns the protocol of the call, StreamEvaluate the FEN. */
+/** Creates two handlers. ListEngines returns the protocol of the call. StreamEvaluate returns the FEN of the request. */
 function analysisRouter(): ConnectRouter {
   return createConnectRouter({ readMaxBytes: 1000 }).service(AnalysisService, {
     listEngines: (_, context) => ({ latest: context.values.get(stateKey).request.protocol }),
@@ -47,7 +47,7 @@ function analysisRouter(): ConnectRouter {
   });
 }
 
-/** Starts the adapter like the app, followed by a handler that refuses unknown calls. */
+/** Starts the adapter. Requests that the adapter does not handle go to a handler that refuses unknown calls, as in the app. */
 const start = (router = analysisRouter()) =>
   startListener(
     [createAdapter(router), (req, res) => refuseCall(req, res, unknownMethod(req))],

@@ -8,7 +8,9 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 
 const path = "/chess.analysis.v1.AnalysisService/Evaluate";
 
-/** A unary call must have one message. 2,000 messages exceed the body limit and the flow control window of a stream. */
+/**
+ * A unary call must have one message. 2,000 of these messages exceed the body limit and the flow control window of a stream.
+ */
 const text = Buffer.alloc(58, "a");
 const message = Buffer.concat([Buffer.from([0, 0, 0, 0, text.length + 2, 0x0a, text.length]), text]);
 const messages = (count: number) => Buffer.concat(Array.from({ length: count }, () => message));

@@ -157,7 +157,7 @@ describe("an error", () => {
 /** A few messages of this size fill all buffers between the server and a client that does not read. */
 const large = "x".repeat(500_000);
 
-/** Creates an endless stream that counts its messages and records if its reader stops. */
+/** Creates an endless stream. The stream counts its messages, and records when its reader stops reading. */
 function endless() {
   const left = Promise.withResolvers<AbortSignal>();
   const seen = { taken: 0, left: left.promise };

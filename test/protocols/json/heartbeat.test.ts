@@ -43,7 +43,7 @@ const move = create(ReviewGameResponseSchema, { event: { case: "move", value: {}
 const review = create(ReviewGameResponseSchema, { event: { case: "review", value: {} } });
 
 /**
- * Makes the next call answer with these messages, where an error ends the answer.
+ * Sets the messages of the next response. An error among the messages ends the response.
  * @returns a function that releases the last message
  */
 function answerLate(...messages: readonly (Message | Error)[]): () => void {
@@ -64,7 +64,7 @@ function answerLate(...messages: readonly (Message | Error)[]): () => void {
   return resolve;
 }
 
-/** Reads a response to its end. Releases its last message after the second heartbeat. */
+/** Reads a response to its end. Calls `release` after the second heartbeat. */
 async function read(response: Response, heartbeat: string, release: () => void): Promise<string> {
   let sent = "";
   for await (const part of response.body?.pipeThrough(new TextDecoderStream()) ?? []) {

@@ -20,7 +20,6 @@ import { type BeginWork, createTimeSlicer } from "../../../src/thread/event-loop
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** The interval between two heartbeats, in milliseconds. */
 export const heartbeatMs = 50;
 
 /** A JSON gateway on a free port, with handlers that a test defines by method name. */

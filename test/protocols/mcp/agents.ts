@@ -10,7 +10,6 @@ import { onTestFinished } from "vitest";
 type Plain = Readonly<Record<string, unknown>>;
 
 export interface ToolResult {
-  /** The text of all content blocks. */
   readonly text: string;
   readonly structured: Plain | undefined;
   readonly isError: boolean;

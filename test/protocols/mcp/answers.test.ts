@@ -89,7 +89,7 @@ describe("answers of tools", () => {
   });
 });
 
-/** Creates a caller that has only these methods. All others fail. */
+/** Creates a caller with the given methods. All other methods fail the test. */
 function callerOf(calls: Partial<Caller>): Caller {
   const unexpected = () => expect.fail("no other call was expected");
   return {

@@ -1,5 +1,4 @@
-/** The metadata of a message in the newer protocol version. */
-const envelope = {
+const newMetadata = {
   "io.modelcontextprotocol/protocolVersion": "2026-07-28",
   "io.modelcontextprotocol/clientInfo": { name: "test", version: "1" },
   "io.modelcontextprotocol/clientCapabilities": {},
@@ -24,7 +23,7 @@ export function oldMessage(method: string, params: Plain = {}): Message {
   };
 }
 
-/** Creates a request in the newer protocol version. @param headers headers that override the usual ones */
+/** Creates a request in the newer protocol version. @param headers override the usual headers */
 export function newMessage(
   method: string,
   params: Plain = {},
@@ -39,7 +38,7 @@ export function newMessage(
       ...(typeof params.name === "string" && { "Mcp-Name": params.name }),
       ...headers,
     },
-    body: { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: envelope } },
+    body: { jsonrpc: "2.0", id: 1, method, params: { ...params, _meta: newMetadata } },
   };
 }
 

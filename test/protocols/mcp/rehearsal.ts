@@ -5,7 +5,6 @@ export interface Rehearsed {
   readonly result: ToolResult;
 }
 
-/** The game of Morphy against the Duke of Brunswick and Count Isouard, Paris 1858. */
 const pgn = `[Event "Paris"]
 [Site "Paris FRA"]
 [Date "1858.??.??"]

@@ -6,7 +6,7 @@ import type { Caller } from "../../../src/protocols/mcp/caller.ts";
 import { openStdio } from "../../../src/protocols/mcp/stdio.ts";
 import { collectedHeapBytes } from "../../support/heap.ts";
 
-/** Starts an MCP server whose input and output belong to the test. */
+/** Starts an MCP server on an input and an output stream that the test controls. */
 function open() {
   const input = new PassThrough();
   const output = new PassThrough();

@@ -8,8 +8,7 @@ const document = JSON.parse(readFileSync(new URL("../../../gen/openapi.json", im
 const schemas: Readonly<Record<string, { readonly properties: Readonly<Record<string, Schema>> }>> =
   document.components.schemas;
 
-/** The keywords of a JSON Schema that limit a value. */
-const bounds = ["minimum", "maximum", "minLength", "maxLength", "maxItems", "default"];
+const boundKeywords = ["minimum", "maximum", "minLength", "maxLength", "maxItems", "default"];
 
 const argumentsOf = (request: string, names: readonly string[]) =>
   names.map((name) => [name, schemas[request]?.properties[name] ?? {}] as const);
@@ -32,7 +31,7 @@ describe.each(shared)("%s", (name, expected) => {
     `the MCP tool ${name} has the same bounds for %s as the HTTP API`,
     (argument, schema) => {
       const own = properties[argument] ?? {};
-      for (const bound of bounds.filter((bound) => bound in schema && bound !== "minLength")) {
+      for (const bound of boundKeywords.filter((bound) => bound in schema && bound !== "minLength")) {
         expect([bound, own[bound]]).toEqual([
           bound,
           argument === "fen" && bound === "default" ? "startpos" : schema[bound],

@@ -12,7 +12,7 @@ import { jobOf } from "../../engine/job-of.ts";
 import { greeting } from "../../engine/scripted-session.ts";
 import { collectedHeapBytes, oldBytesEach } from "../../support/heap.ts";
 
-/** Creates an engine that answers immediately. At depth 99 it searches until it receives `stop`. */
+/** Creates an engine that answers immediately. A search to depth 99 runs until the engine receives `stop`. */
 function createObedient(): UciTransport {
   const states = Array.from({ length: 20 }, (_, at) => `info depth ${at + 1} score cp 1 time 1 pv e2e4 e7e5`);
   let receive: (line: string) => void = () => {};

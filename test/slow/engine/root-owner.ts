@@ -4,7 +4,10 @@ import { createChildProcess } from "../../../src/engine/uci/child-process.ts";
 import { firstLineOf } from "../../engine/lines-of.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 
-/** Acts as a server that runs as root: runs a program in the sandbox as an engine, and reports its path and its user. */
+/**
+ * Simulates a server that runs as root. Runs a program in the sandbox as an engine, and reports the path and the user of the
+ * engine.
+ */
 const [program = "", cache = ""] = process.argv.slice(2);
 try {
   const sandbox = await createSandbox({ userName: undefined, hide: "/nowhere", cache });

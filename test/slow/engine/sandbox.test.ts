@@ -32,7 +32,7 @@ const schedBatch = "3";
 
 const isRoot = process.getuid?.() === 0;
 
-/** Runs a hostile engine whose server runs as this user. */
+/** Runs a hostile engine, whose server runs as the user `uid`, and returns the engine's report. */
 function reportOf(
   sandbox: "none" | "best",
   { uid, userName }: { uid?: number; userName?: string } = {},
@@ -166,8 +166,8 @@ interface RootReport {
 }
 
 /**
- * Runs a program as an engine of a server that runs as root. The shell command `prepare` first changes the machine, but only
- * for this server.
+ * Runs a program as an engine of a server that runs as root. The shell command `prepare` runs before. Only this server sees the
+ * changes of the command.
  */
 function runAsRoot(
   program: string,

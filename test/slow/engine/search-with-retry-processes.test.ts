@@ -13,7 +13,7 @@ import { patienceMs } from "../../support/patience.ts";
 const forever = new AbortController().signal;
 const pools: EnginePool[] = [];
 
-/** Returns a retrying search on real engines with the lite network, and the failures that it logs. */
+/** Returns a search that is retried on real engines with the lite network. `failures` contains the logged failures. */
 async function supervise(times: Partial<WatchTimes> = {}) {
   const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox, {
     ...defaultWatchTimes,

@@ -18,19 +18,21 @@ export interface KillsOutcome {
   readonly answered: number;
   /** The number of requests that were refused as `overloaded`, because a search lost two engines. */
   readonly overloaded: number;
-  /** What the remaining requests got instead of a complete answer or a refusal as `overloaded`. */
+  /** The outcomes of requests that were not answered completely and not refused as `overloaded`. */
   readonly lost: readonly string[];
   /** The process ids of engines that still ran after the server had ended. */
   readonly left: readonly number[];
   readonly exitCode: number | null;
-  /** The milliseconds that starting an engine took, ascending, by path (native or WebAssembly). */
+  /** The durations of engine starts in milliseconds, ascending. The key is `native` or `wasm`. */
   readonly readyMs: ReadonlyMap<string, readonly number[]>;
 }
 
 const callers = 4;
-/** With more frequent kills, a search and its retry would often both be hit. */
+/**
+ * The minimum number of answers for each kill, on average. With more kills, a search and its retry would often both lose their engines.
+ */
 const answersPerKill = 10;
-/** After three failed starts in a row an engine is unavailable, which other tests cover. */
+/** A build is unavailable after three failed starts in a row. Other tests cover this case. */
 const failedStartsMax = 2;
 
 /**

@@ -32,8 +32,8 @@ const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> =
 };
 
 /**
- * Kills all idle engines. The next engines that start misbehave as given.
- * @returns a function that returns the failures logged since then, sorted
+ * Kills all idle engines. The engines that start next have the misbehaviour.
+ * @returns a function that returns the sorted failures that were logged after the kills
  */
 async function armNextEngine(misbehaviour: Misbehaviour, starts = 1): Promise<() => readonly string[]> {
   const before = app.complaints.length;

@@ -5,9 +5,7 @@ import { findChromium } from "../../support/find-chromium.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** The ids of the calls that the API page must show. */
-
-const operations = [
+const shownCalls = [
   "Analysis-evaluate",
   "Analysis-findBestMove",
   "Analysis-streamEvaluate",
@@ -70,7 +68,7 @@ describeWith("chromium")("the API page in Chromium", () => {
     const { page, asked, complaints } = opened();
     expect(await page.title()).toBe("Kibitz – API reference");
     const shown = await page.locator(".opblock").evaluateAll((blocks) => blocks.map(({ id }) => id));
-    expect(shown).toEqual(operations.map((operation) => `operations-${operation}`));
+    expect(shown).toEqual(shownCalls.map((operation) => `operations-${operation}`));
     // One call with a body, one with a query, and one without both.
     for (const operation of ["Analysis-findBestMove", "Analysis-getPrice", "Key-revokeKey"]) {
       await page.locator(`#operations-${operation} .opblock-summary-control`).click();

@@ -22,8 +22,8 @@ const scenarios: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** Checks of these scenarios that need a special tool of the test suite, and therefore fail here. */
-const ofItsTools = [
+/** The checks in these scenarios that fail here, because they need a special tool of the test suite. */
+const checksOfMissingTools = [
   "sep-2575-server-rejects-undeclared-capability",
   "sep-2575-missing-capability-http-400",
   "sep-2575-http-server-no-independent-requests-on-stream",
@@ -51,6 +51,6 @@ describe.each(Object.entries(scenarios))("by the specification of %s", (version,
     const checks = await checksOf(scenario, version);
     expect(checks.filter(({ verdict }) => verdict === "SUCCESS")).not.toEqual([]);
     const failed = checks.filter(({ verdict }) => verdict === "FAILURE").map(({ name }) => name);
-    expect(failed.filter((name) => !ofItsTools.includes(name))).toEqual([]);
+    expect(failed.filter((name) => !checksOfMissingTools.includes(name))).toEqual([]);
   });
 });

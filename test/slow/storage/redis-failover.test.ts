@@ -18,14 +18,14 @@ describeWith("redis")("a failover of Redis that does not disconnect clients", ()
   const started = new AsyncDisposableStack();
   let one: RedisProcess;
   let other: RedisProcess;
-  /** Stands for the address of Redis: connects a new client to the current target, and does not move open connections. */
-  let name: Relay;
+  /** Connects each new client to the current primary, like a DNS name. Open connections stay connected to the old primary. */
+  let relay: Relay;
   beforeAll(async () => {
     const quick = ["--repl-diskless-sync-delay", "0"];
     [one, other] = await Promise.all([startRedis(folders[0], quick), startRedis(folders[1], quick)]);
     started.defer(() => one.stop());
     started.defer(() => other.stop());
-    name = started.use(await startRelay(one.port));
+    relay = started.use(await startRelay(one.port));
   });
   afterAll(() => started.disposeAsync());
 
@@ -34,11 +34,11 @@ describeWith("redis")("a failover of Redis that does not disconnect clients", ()
     operate(one, "replicaof", "no", "one");
     operate(other, "replicaof", "127.0.0.1", String(one.port));
     await until(() => operate(other, "info", "replication").includes("master_link_status:up"));
-    name.target = one.port;
+    relay.target = one.port;
   });
 
   async function open() {
-    const redis = await openRedis({ url: `redis://127.0.0.1:${name.port}`, prefix: "x:" });
+    const redis = await openRedis({ url: `redis://127.0.0.1:${relay.port}`, prefix: "x:" });
     const seen: string[] = [];
     redis.changes.on("change", () => {
       const { health } = redis;
@@ -61,12 +61,12 @@ describeWith("redis")("a failover of Redis that does not disconnect clients", ()
     expect(seen).toEqual([expect.stringContaining("unwritable: READONLY")]);
 
     operate(other, "replicaof", "no", "one");
-    name.target = other.port;
+    relay.target = other.port;
     await isUp(redis);
     await redis.ask("SET", ["after"], ["b"]);
     expect(operate(other, "get", "x:after")).toBe("b\n");
     // The connection to the old primary is closed.
-    await until(() => name.connections === 1);
+    await until(() => relay.connections === 1);
     expect(seen).toHaveLength(2);
   });
 
@@ -76,7 +76,7 @@ describeWith("redis")("a failover of Redis that does not disconnect clients", ()
     operate(one, "config", "set", "min-replicas-to-write", "2");
     await until(() => redis.health.kind === "unwritable", Boolean, patienceMs);
     operate(other, "replicaof", "no", "one");
-    name.target = other.port;
+    relay.target = other.port;
     await isUp(redis);
     await redis.ask("SET", ["chosen"], ["b"]);
     expect(operate(other, "get", "x:chosen")).toBe("b\n");
@@ -92,7 +92,7 @@ describeWith("redis")("a failover of Redis that does not disconnect clients", ()
     operate(one, "replicaof", "127.0.0.1", "1");
     try {
       await until(() => redis.health.kind !== "up", Boolean, patienceMs);
-      name.target = other.port;
+      relay.target = other.port;
       await isUp(redis);
       await redis.ask("SET", ["stale"], ["b"]);
       expect(operate(other, "get", "x:stale")).toBe("b\n");

@@ -38,7 +38,7 @@ async function openReceiver() {
 }
 
 /** Returns the OpenTelemetry packages that a server has loaded after it has answered one request. */
-async function packagesRead(name: string, env: Readonly<Record<string, string>>) {
+async function loadedPackages(name: string, env: Readonly<Record<string, string>>) {
   const file = join(folder, name);
   const listing = fileURLToPath(new URL("../../support/list-modules.ts", import.meta.url));
   const server = await serve({ ...env, LIST_MODULES: file, NODE_OPTIONS: `--import=${listing}` });
@@ -52,14 +52,14 @@ async function packagesRead(name: string, env: Readonly<Record<string, string>>)
 
 describe("loaded OpenTelemetry packages", () => {
   test("a server without a configured trace collector loads the OpenTelemetry API, but not the SDK", async () => {
-    expect(await packagesRead("off", { OTEL_SERVICE_NAME: "kibitz" })).toEqual(
+    expect(await loadedPackages("off", { OTEL_SERVICE_NAME: "kibitz" })).toEqual(
       new Set(["@opentelemetry/api"]),
     );
   });
 
   test("a server with a configured trace collector loads the OpenTelemetry SDK", async () => {
     const { url } = await openReceiver();
-    expect(await packagesRead("on", { OTEL_EXPORTER_OTLP_ENDPOINT: url })).toContain(
+    expect(await loadedPackages("on", { OTEL_EXPORTER_OTLP_ENDPOINT: url })).toContain(
       "@opentelemetry/sdk-trace",
     );
   });

@@ -5,7 +5,13 @@ import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { buildOf } from "../../engine/build-of.ts";
 import { createFakeEngines } from "../../engine/fake-engines.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
-import { caller, type SpanTree, shapeOf, spansOf, useKeptSpans } from "../../support/kept-spans.ts";
+import {
+  createTraceContext,
+  type SpanTree,
+  shapeOf,
+  spansOf,
+  useKeptSpans,
+} from "../../support/kept-spans.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useRedis } from "../../support/redis.ts";
 import { useApp, useNodes } from "../../support/running-app.ts";
@@ -43,7 +49,7 @@ describe("a search", () => {
   const app = useApp({ KIBITZ_SLOTS: "1" }, { engines, metrics });
 
   test("a shared search is a span in the first caller's trace, and the traces of the other callers link to this span", async () => {
-    const [first, second, third] = [caller(), caller(), caller()];
+    const [first, second, third] = [createTraceContext(), createTraceContext(), createTraceContext()];
     const long = { depth: 25, movetime_ms: 1500 };
     const begun = engines.begun;
     const asked = [evaluate(app.url, long, first.headers)];
@@ -62,7 +68,7 @@ describe("a search", () => {
   });
 
   test("the trace of a search that waits for a slot has a separate span for the wait", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     const leaving = new AbortController();
     const begun = engines.begun;
     const holding = evaluate(app.url, { depth: 26, movetime_ms: 9000 }, {}, leaving.signal);
@@ -78,7 +84,7 @@ describe("a search", () => {
   });
 
   test("the spans of a search are marked as canceled, not as failed, if the caller disconnects", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     const leaving = new AbortController();
     const begun = engines.begun;
     const asked = evaluate(app.url, { depth: 27, movetime_ms: 20_000 }, headers, leaving.signal);
@@ -102,7 +108,7 @@ describe("a search that is refused because the queue is full", () => {
   const app = useApp({ KIBITZ_SLOTS: "1", KIBITZ_QUEUE_MAX_WAIT_MS: "0" }, { engines });
 
   test("the span of a request that is refused because the queue is full has the status error and the error code", async () => {
-    const [first, second] = [caller(), caller()];
+    const [first, second] = [createTraceContext(), createTraceContext()];
     const asked = evaluate(app.url, { depth: 26, movetime_ms: 1000 }, first.headers);
     await expect.poll(() => engines.begun, patient).toBe(1);
     expect((await evaluate(app.url, { depth: 30, movetime_ms: 1000 }, second.headers)).status).toBe(503);
@@ -131,7 +137,7 @@ describe("a search whose engine dies", () => {
   );
 
   test("the trace of a search whose engine dies shows the engine failure, the start of a new engine, and a successful search", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     expect((await evaluate(app.url, { depth: 1 }, headers)).status).toBe(200);
     const tree = await kept.trace(traceId);
     expect(shapeOf(tree)).toEqual([
@@ -165,7 +171,7 @@ describe("a search whose engine does not stop", () => {
   );
 
   test("the span of a search and the span of its request have the status error if the engine does not stop", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await evaluate(app.url, { depth: 1 }, headers);
     const tree = await kept.trace(traceId);
     const { events, status, attributes } = one(tree, "engine search");
@@ -190,7 +196,7 @@ describe("a sampler that samples no traces", () => {
   test("a request whose trace is not sampled has no exemplar and no trace id in the log", async () => {
     const { headers } = await evaluate(app.url, { depth: 1 }, {});
     expect(headers.get("traceparent")).toBeNull();
-    const unwanted = await evaluate(app.url, { depth: 1 }, caller({ sampled: false }).headers);
+    const unwanted = await evaluate(app.url, { depth: 1 }, createTraceContext({ sampled: false }).headers);
     expect(unwanted.headers.get("traceparent")).toMatch(/-00$/);
     await sleep(50);
     expect(kept.all).toEqual([]);
@@ -201,7 +207,7 @@ describe("a sampler that samples no traces", () => {
   });
 
   test("a trace that the caller sampled is recorded even if the server samples none, and the exemplar names the span", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await evaluate(app.url, { depth: 1 }, headers);
     const { span } = await kept.trace(traceId);
     expect(await exemplars()).toContainEqual({ traceId, spanId: span.spanContext().spanId });
@@ -241,7 +247,7 @@ describeWith("redis")("nodes with one Redis", () => {
   const [mine, other] = [() => nodes[0]?.url ?? "", () => nodes[1]?.url ?? ""];
 
   test("the spans of Redis commands do not contain the arguments of the commands", async () => {
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await evaluate(mine(), { depth: 16 }, headers);
     const tree = await kept.trace(traceId);
     const asked = spansOf(tree).filter(({ kind }) => kind === SpanKind.CLIENT);
@@ -262,7 +268,7 @@ describeWith("redis")("nodes with one Redis", () => {
   test("the trace of a request shows that its answer was in the Redis cache", async () => {
     await evaluate(mine(), { depth: 17 }, {});
     await sleep(200);
-    const { traceId, headers } = caller();
+    const { traceId, headers } = createTraceContext();
     await evaluate(other(), { depth: 17 }, headers);
     const tree = await kept.trace(traceId);
     expect(tree.span.attributes["kibitz.cached"]).toBe(true);

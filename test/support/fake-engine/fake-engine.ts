@@ -1,6 +1,6 @@
 /**
- * A small UCI engine for tests, which runs as a process. It searches one ply, keeps options and hash like a real engine, and
- * can misbehave.
+ * A small UCI engine for tests, which runs as a process and can misbehave. The engine searches one ply. It has options and a
+ * hash like a real engine.
  * Usage: node fake-engine.ts [misbehaviour] [milliseconds per iteration] [learned]
  */
 import { closeSync, writeSync } from "node:fs";
@@ -15,8 +15,8 @@ const misbehaviour = process.argv[2] as Misbehaviour | "none" | undefined;
 const iterationMs = Number(process.argv[3] ?? 2);
 
 /**
- * The server tests every new engine with this mate in two. The fake engine cannot find it, but knows the answer if it is
- * `learned`.
+ * The server tests every new engine with this mate in two, which a search of one ply cannot find. With the argument `learned`,
+ * the fake engine knows the answer.
  */
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1";
 const learned = process.argv[4] === "learned";

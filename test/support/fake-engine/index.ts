@@ -56,7 +56,7 @@ export type Misbehaviour =
   | "undying";
 
 export interface FakeEngineOptions {
-  /** The misbehaviour of the next engine. It is read at every start. */
+  /** The misbehaviour of the next engine. Every start reads this field. */
   readonly misbehaviour?: Misbehaviour | undefined;
   readonly iterationMs?: number;
   /** True if the engine passes the server's test of new engines. */
@@ -66,7 +66,7 @@ export interface FakeEngineOptions {
 
 const file = fileURLToPath(new URL("run.js", import.meta.url));
 
-/** Creates a backend that runs the fake engine like the real backends. */
+/** Creates a backend with the fake engine as its only build. Each engine runs in a process, as in the real backends. */
 export function createFakeBackend(options: FakeEngineOptions = {}): EngineBackend {
   const { times = defaultWatchTimes } = options;
   const build: EngineBuild = {

@@ -3,7 +3,7 @@ import { startFen } from "../../../contract/protocols/cases/case.ts";
 import { post } from "../../../contract/protocols/post.ts";
 import { useApp } from "../../../support/running-app.ts";
 
-/** A keyless caller may run two searches at the same time. A review or a batch uses both. */
+/** A keyless caller may run two searches at the same time. A review or a batch also runs two searches at the same time. */
 const app = useApp({ KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "1" });
 
 const moves = "e4 e5 Nf3 Nc6 Bb5 a6 Ba4 Nf6 O-O Be7 Re1 b5 Bb3 d6 c3 O-O".split(" ");

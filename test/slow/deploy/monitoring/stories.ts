@@ -4,7 +4,7 @@ export interface Story {
   readonly scenario: string;
   /** Time series with one value a minute, in promtool's notation: `0+10x5` means 0, 10, 20 … 50. */
   readonly series: Readonly<Record<string, string>>;
-  /** The expected number of firing alerts by time. An alert fires separately for each node, engine or part. */
+  /** The expected number of firing alerts by time. One alert can fire several times at once: for each node, engine or part. */
   readonly fires: Readonly<Record<string, number>>;
 }
 
