@@ -26,7 +26,7 @@ export function lane() {
   };
 }
 
-/** Appends the result of each test to the file that `TEST_RESULTS` names, and names each test that passed only in its second run. */
+/** Appends each test result to the file that `TEST_RESULTS` names. Prints the tests that passed only in the second run. */
 function createResultReporter(): Reporter {
   const ranTwice: string[] = [];
   return {

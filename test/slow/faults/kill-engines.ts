@@ -29,7 +29,8 @@ export interface KillsOutcome {
 
 const callers = 4;
 /**
- * The minimum number of answers for each kill, on average. With more kills, a search and its retry would often both lose their engines.
+ * The minimum number of answers for each kill, on average. With more kills, a search and its retry would often both lose their
+ * engines.
  */
 const answersPerKill = 10;
 /** A build is unavailable after three failed starts in a row. Other tests cover this case. */
