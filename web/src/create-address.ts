@@ -28,7 +28,10 @@ function keptState(): EntryState | undefined {
   return typeof state === "object" && state !== null && "entry" in state ? (state as EntryState) : undefined;
 }
 
-/** Browsers reject more than about 100 history changes in 30 seconds. After 40 changes, the page writes only once a second. */
+/**
+ * Browsers reject more than about 100 changes of the history in 30 seconds. After 40 changes, the page changes the history only
+ * once a second.
+ */
 const windowMs = 30_000;
 const atOnceMax = 40;
 const restMs = 1000;
@@ -37,12 +40,12 @@ const restMs = 1000;
 const linkMaxCharacters = 4000;
 
 /**
- * Writes the page's state into its address and the browser's history, and restores the state. Each edit and each change of the
- * view adds an entry, so that Back undoes it. A step through the game replaces the entry.
+ * Writes the state of the page into the address and the browser's history, and restores the state. Each edit and each change of
+ * the view adds a history entry, so that Back returns to the previous state. A step through the game changes the present entry.
  */
 export function createAddress({ game, settings }: AddressedParts) {
   const view = signal<View>("analysis");
-  /** States of the game in this visit by history entry. Older states are restored from the entry's data. */
+  /** The states of this visit by their history entry. States of earlier visits are restored from the data of the entry. */
   const moments = new Map<number, Moment>();
   const pgn = computed(() => (game.game.value.start.children.length > 0 ? pgnOfGame(game.game.value) : ""));
   const reviewPgn = computed(() => (game.reviewed.value === undefined ? "" : shortPgn()));
@@ -57,7 +60,7 @@ export function createAddress({ game, settings }: AddressedParts) {
   let current = { fragment: location.hash, state: state.peek(), game: game.game.peek(), view: view.peek() };
   let entry = 0;
   let isWritten = true;
-  /** Times of recent writes on the clock of `performance.now()`. */
+  /** The times of recent history changes, on the clock of `performance.now()`. */
   let writtenAt: number[] = [];
   let resting: ReturnType<typeof setTimeout> | undefined;
 
@@ -90,7 +93,7 @@ export function createAddress({ game, settings }: AddressedParts) {
     history.replaceState({ entry, ...current.state }, "", current.fragment || location.href);
   }
 
-  /** Writes the entry at once, or after a pause if there were many writes recently. */
+  /** Changes the history now, or after a pause if there were many changes. */
   function writeSoon(): void {
     isWritten = false;
     const now = performance.now();

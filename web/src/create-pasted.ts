@@ -18,7 +18,7 @@ const beginningMaxBytes = 10_000;
 
 export function createPasted({ game, address }: { readonly game: GameState; readonly address: Address }) {
   const waiting: Signal<Waiting | undefined> = signal();
-  /** The message is shown only while its game is on the board. */
+  /** The latest message. The message is hidden when another game is on the board. */
   const latestMessage = signal<{ readonly message: string; readonly game: Game } | undefined>(undefined);
 
   function setMessage(message: string | undefined): void {
@@ -55,7 +55,10 @@ export function createPasted({ game, address }: { readonly game: GameState; read
     }
   }
 
-  /** Opens a single game in the analysis. Opens other texts in the review, which lists several games and explains errors. */
+  /**
+   * Opens a single game in the analysis. Opens any other text in the review, because the review lists several games and
+   * explains errors.
+   */
   function takeGames(text: string): void {
     if (address.view.peek() !== "review" && game.takePgn(text).kind === "game") {
       address.show("analysis");
@@ -96,7 +99,7 @@ export function createPasted({ game, address }: { readonly game: GameState; read
     }
   }
 
-  /** Without this listener, the browser would leave the page and open the file. */
+  /** Prevents the browser from leaving the page and opening the file. */
   function onDragOver(event: DragEvent): void {
     event.preventDefault();
   }
@@ -118,14 +121,14 @@ export function createPasted({ game, address }: { readonly game: GameState; read
   const ended = new AbortController();
   return {
     waiting,
-    /** The message about the latest paste; undefined after the game changes. */
+    /** The message about the latest paste. Undefined after the game has changed. */
     notice: computed(() =>
       latestMessage.value?.game === game.game.value ? latestMessage.value.message : undefined,
     ),
     take,
     dismiss: () => setMessage(undefined),
 
-    /** Listens for pastes outside text fields and for drops. */
+    /** Listens for dropped files and texts, and for pastes outside text fields. */
     listen(): void {
       document.addEventListener("paste", onPaste, ended);
       document.addEventListener("dragover", onDragOver, ended);

@@ -10,7 +10,7 @@ export interface Place {
   /** The FEN as entered, or `startpos`. */
   readonly fen: string;
   readonly moves: readonly string[];
-  /** Number of moves before the position on the board. */
+  /** The number of moves before the position on the board. */
   readonly ply: number;
   readonly orientation: Orientation;
   readonly settings: Settings;

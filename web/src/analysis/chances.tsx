@@ -1,6 +1,6 @@
 import type { Wdl } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 
-/** While `wdl` is undefined, the bar shows only a draw. */
+/** The bar shows only a draw while `wdl` is undefined. */
 export function Chances({ wdl }: { readonly wdl: Wdl | undefined }) {
   const parts = [
     ["White", "white", wdl?.win],

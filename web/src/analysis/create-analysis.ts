@@ -32,7 +32,7 @@ interface Deps {
   readonly game: GameState;
   readonly client: Client;
   readonly request: RequestState;
-  /** Returns the evaluation of the position in the review; undefined if the review has none. */
+  /** Returns the review's evaluation of a position. Returns undefined if the position was not reviewed. */
   readonly reviewed?: (node: GameNode) => EvaluateResponse | undefined;
 }
 
@@ -62,7 +62,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   /** Times of the latest requests on the clock of `performance.now()`. */
   let calls: readonly number[] = [];
   let running: AbortController | undefined;
-  /** The wait that the service requested. The wait applies to every position. */
+  /** The service requested this wait. No position is searched before the wait ends. */
   let limit: Wait | undefined;
 
   /** Shows the stored evaluation of the position on the board. Returns false if no evaluation is stored. */
@@ -78,9 +78,9 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   }
 
   /**
-   * Stops the running search and starts a new search.
+   * Stops the running search and starts a new search. The shown evaluations stay visible.
    *
-   * @param depth is used instead of the depth in the settings. The shown evaluations stay.
+   * @param depth replaces the depth in the settings
    */
   async function ask({ afterMs = 0, depth }: { afterMs?: number; depth?: number } = {}): Promise<void> {
     running?.abort();
@@ -156,7 +156,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     }
   }
 
-  /** The depth of the next deeper search; undefined if the search is unfinished or cannot become deeper. */
+  /** The depth for a deeper search. Undefined if the search is unfinished or if the plan allows no greater depth. */
   const deeperTo = computed(() => {
     const { depth, stopReason } = latest.value?.search ?? {};
     const most = request.planMaximum("depth");
@@ -195,7 +195,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       }),
       effect(() => {
         if (client.key.value !== key) {
-          // The wait applied to the previous key.
+          // With another key, the previous wait is no longer necessary.
           key = client.key.value;
           limit = undefined;
           if (["waiting", "refused"].includes(search.peek().kind)) {
@@ -226,7 +226,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   }
 
   return {
-    /** True if every new position is searched automatically. */
+    /** True if the page searches every new position automatically. */
     isOn,
     search,
     /** One evaluation for each depth. The evaluations stay when the search stops or the connection is lost. */
@@ -239,7 +239,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       const { terminal } = position.value;
       const score = latest.value?.score;
       if (terminal) {
-        // The rules of chess give the result without a request.
+        // The game is over, so no request is necessary.
         return {
           text: terminal.result.replaceAll("1/2", "½").replace("-", "–"),
           percent: percents[terminal.result],
@@ -260,7 +260,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
         : { position: here, last, isPreview: false };
     }),
 
-    /** The last named opening on the path to the board; undefined until the openings are loaded. */
+    /** The opening of the position on the board. Undefined until the openings are loaded. */
     opening: computed(() => openings.value?.find(game.path.value.map((node) => node.position))),
 
     follow,
@@ -300,7 +300,9 @@ const percents = { "1-0": 100, "0-1": 0, "1/2-1/2": 50 } as const;
 /** Default depth of the service. */
 const usualDepth = 14;
 
-/** True if the review searched deep enough and has enough lines. Any other setting requires a new search. */
+/**
+ * True if the review has the requested depth and number of lines. If another setting is requested, a new search is necessary.
+ */
 function isAnswerTo(
   { depth = usualDepth, multipv = 1, ...others }: SearchRequest,
   { search, lines }: EvaluateResponse,

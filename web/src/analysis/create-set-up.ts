@@ -11,7 +11,10 @@ interface Kept {
   readonly setUp: SetUp;
 }
 
-/** The position in the editor. A reload keeps this position; another position on the board replaces it. */
+/**
+ * The position in the editor. A reload of the page keeps this position. If the position on the board changes, the editor shows
+ * the new position.
+ */
 export type SetUpState = ReturnType<typeof createSetUpState>;
 
 export function createSetUpState(game: GameState) {

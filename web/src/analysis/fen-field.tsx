@@ -10,7 +10,7 @@ const fieldId = "fen";
 export function FenField() {
   const { game, pasted } = usePage();
   const field = useRef<HTMLInputElement>(null);
-  // The edited text; undefined while the field shows the position on the board.
+  // The edited text. Undefined while the field shows the position on the board.
   const draft = useSignal<string | undefined>(undefined);
   const refused = game.refused.value?.kind === "fen" ? game.refused.value : undefined;
   const { fen } = game.at.value.position;
@@ -137,12 +137,12 @@ function FenViolation({ refused }: { readonly refused: Refused }) {
   );
 }
 
-/** Returns the wrong part of the text, or the entire text if the error has no position. `to` is exclusive. */
+/** Returns the wrong part of the text. If the error has no position, returns the entire text. `to` is exclusive. */
 function wrongPart({ text, violations }: Refused): { readonly from: number; readonly to: number } {
   const parts = violations.map((violation) =>
     "field" in violation ? violation : { offset: undefined, token: undefined },
   );
-  // A missing field has an empty token. Prefer a violation that has a token.
+  // Select a violation with a token. A violation about a missing field has no token to mark.
   const { offset, token = "" } = parts.find((part) => part.token) ?? parts[0] ?? {};
   return offset === undefined ? { from: 0, to: text.length } : { from: offset, to: offset + token.length };
 }

@@ -25,8 +25,8 @@ export function Lines({ lines, wanted }: LinesProps) {
 }
 
 /**
- * Returns a function that returns true if the last pointer event moved the pointer. Browsers also send an event when a line
- * appears under a resting pointer.
+ * Returns a function that is true if the last pointer event moved the pointer. Browsers also send an event when a line appears
+ * under a pointer that does not move.
  */
 function usePointerMoves(): () => boolean {
   const moved = useRef(false);

@@ -7,12 +7,12 @@ import { piecesOf } from "../board/squares.ts";
 export const rightLetters = ["K", "Q", "k", "q"] as const;
 type RightLetter = (typeof rightLetters)[number];
 
-/** A position in the editor. It may break the rules of chess. */
+/** A position in the editor. The position may break the rules of chess. */
 export interface SetUp {
   /** The first field of a FEN. */
   readonly board: string;
   readonly turn: Color;
-  /** The letter of each castling right in a FEN. In Chess960 the letter can be the file of a rook. */
+  /** The letters of the castling rights in a FEN. In Chess960, a letter can be the file of a rook. */
   readonly rights: Readonly<Partial<Record<RightLetter, string>>>;
   readonly enPassant: string;
 }
@@ -101,7 +101,7 @@ export function boardWith(boardFen: string, square: SquareName, piece: Piece | u
   return makeBoardFen(board);
 }
 
-/** Returns the squares behind pawns that may just have moved two squares. */
+/** Returns the squares over which a pawn may just have moved. */
 export function enPassantSquares({ board, turn }: SetUp): readonly SquareName[] {
   const pieces = piecesOf(board);
   const [from, behind, at] = turn === "white" ? ([7, 6, 5] as const) : ([2, 3, 4] as const);

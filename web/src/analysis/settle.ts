@@ -9,7 +9,7 @@ const minuteMs = 60_000;
 /**
  * Returns the delay before the next search in milliseconds.
  *
- * @param calls times of earlier searches in milliseconds
+ * @param calls times of earlier searches, in milliseconds
  */
 export function settleMsAfter(calls: readonly number[], now: number): number {
   return calls.filter((at) => now - at < minuteMs).length < manyCalls ? settleMs : busyMs;

@@ -4,7 +4,7 @@ import "./board-view.css";
 interface BoardViewProps {
   readonly bar?: ComponentChildren;
   readonly board: ComponentChildren;
-  /** The buttons are below the board in a narrow window, otherwise beside the board. */
+  /** Buttons beside the board. In a narrow window, the buttons are below the board. */
   readonly tools: ComponentChildren;
   readonly children: ComponentChildren;
 }

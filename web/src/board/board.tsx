@@ -37,7 +37,10 @@ export type BoardUse =
     }
   | {
       readonly kind: "set-up";
-      /** The piece that a click places. `nothing` removes a piece. If undefined, pieces can be moved. */
+      /**
+       * The piece that a click puts on a square. With `nothing`, a click removes a piece. If undefined, the user can move the
+       * pieces.
+       */
       readonly brush: Piece | "nothing" | undefined;
       /** Called with the first field of a FEN after each change. */
       readonly onPieces: (boardFen: string) => void;

@@ -1,7 +1,7 @@
 import type { Orientation } from "./squares.ts";
 
 interface EvaluationBarProps {
-  /** White's chances in percent; undefined if unknown. */
+  /** White's chances in percent. Undefined if the chances are unknown. */
   readonly percent: number | undefined;
   readonly score: string;
   readonly orientation: Orientation;

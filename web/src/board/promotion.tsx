@@ -29,7 +29,7 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
     // biome-ignore lint/a11y/useKeyWithClickEvents: The browser closes a dialog at Escape.
     <dialog
       ref={place}
-      // The queen is always nearest to the pawn.
+      // The queen is always the choice on the target square.
       class={`board-promotion cg-wrap${y > 4 ? " board-promotion-below" : ""}`}
       aria-label="What does the pawn become?"
       onClose={onCancel}

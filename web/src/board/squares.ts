@@ -22,7 +22,10 @@ const steps: Readonly<Record<string, readonly [right: number, down: number]>> = 
   PageDown: [0, 7],
 };
 
-/** Returns the square that a key leads to, at most the edge of the board. Returns undefined for other keys. */
+/**
+ * Returns the square to which a key moves the cursor. The cursor stops at the edge of the board. Returns undefined for other
+ * keys.
+ */
 export function squareByKey(key: string, from: SquareName, orientation: Orientation): SquareName | undefined {
   const step = steps[key];
   if (step === undefined) {

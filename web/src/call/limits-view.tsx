@@ -9,7 +9,7 @@ const units: Readonly<Record<string, string>> = {
   call: "other calls",
 };
 
-/** Less important quotas are shown only if less than this fraction remains. */
+/** Some quotas are shown only if less than this fraction remains. */
 const nearlyUsedUp = 0.1;
 
 export function LimitsView({ headers }: { readonly headers: Headers }) {

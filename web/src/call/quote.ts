@@ -3,7 +3,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 /** Maximum length of a literal on one line, in characters. */
 const lineMaxCharacters = 92;
 
-/** Control characters, format characters and line separators. They are escaped, so that nobody copies invisible characters. */
+/** Invisible characters are escaped, so that nobody copies such characters without notice. */
 const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 interface Syntax {
@@ -30,7 +30,7 @@ const python: Syntax = {
   },
 };
 
-/** Returns JSON, with line breaks if it is long. The result is also valid JavaScript. */
+/** Returns JSON. Long JSON has line breaks. The result is also valid JavaScript. */
 export function jsonText(value: JsonValue, indent = ""): string {
   return literal(value, indent, json);
 }
@@ -43,7 +43,7 @@ export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Quotes JSON as a raw string of Go. A backquote would end the string, so it is written as a JSON escape. */
+/** Quotes JSON as a raw string of Go. Replaces a backquote with a JSON escape, because a backquote would end the string. */
 export function goRawJson(text: string): string {
   return `\`${text.replaceAll("`", "\\u0060")}\``;
 }

@@ -49,7 +49,7 @@ export function shownCall(
   };
 }
 
-/** Returns the response message in plain JSON. For a message of a stream, only its event is included. */
+/** Returns the response in the JSON format of the API. For an event of a stream, omits the fields of all other events. */
 export function shownMessage(desc: DescMessage, message: Message): JsonObject {
   const plain = createPlainWriter(desc)(message);
   return desc.oneofs.length === 0

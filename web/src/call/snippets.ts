@@ -3,7 +3,7 @@ import type { ShownCall } from "./shown-call.ts";
 
 export interface Snippet {
   readonly name: string;
-  /** @param key is written into shell commands; programs read an environment variable instead */
+  /** @param key only shell commands contain the key; programs read the key from an environment variable */
   write(call: ShownCall, key: string): string;
   needs(call: ShownCall): string;
 }

@@ -24,13 +24,13 @@ type KeyState =
 
 export interface Account {
   readonly state: ReadonlySignal<KeyState>;
-  /** Undefined while the plan is unknown, or if the service requires a key and the page has no key. */
+  /** Undefined while the plan is unknown. Also undefined if the service requires a key and the page has no key. */
   readonly limits: ReadonlySignal<PlanLimits | undefined>;
   /** True if visitors can create a free key. */
   readonly issuesKeys: ReadonlySignal<boolean>;
-  /** A newly created key; undefined after the user has closed the message about the key. */
+  /** A newly created key. Undefined after the user has closed the message about the key. */
   readonly created: Signal<string | undefined>;
-  /** Creates a free key and uses it for later requests. Rejects if the service refuses. */
+  /** Creates a free key for later requests. Rejects if the service creates no key. */
   create(): Promise<void>;
   lookUp(): void;
   dispose(): void;

@@ -15,13 +15,13 @@ import { createKey } from "./key.ts";
 import { createOffer, type Offer } from "./offer.ts";
 
 export interface Client {
-  /** The page calls the service only through these clients. */
+  /** The page sends all requests with these three clients. */
   readonly analyses: RpcClient<typeof AnalysisService>;
   readonly games: RpcClient<typeof GameService>;
   readonly keys: RpcClient<typeof KeyService>;
-  /** The API key for all requests; empty if there is none. */
+  /** The API key for all requests. Empty if the page has no key. */
   readonly key: Signal<string>;
-  /** The latest call that was not made with {@link aside}. */
+  /** The latest call that the page shows. Calls with {@link aside} are not shown. */
   readonly lastExchange: ReadonlySignal<Exchange | undefined>;
   readonly offer: Offer;
   readonly account: Account;

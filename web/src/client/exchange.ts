@@ -14,12 +14,12 @@ export interface Exchange {
   readonly withKey: boolean;
   /** `aborted`: the page cancelled the call. This is not an error. */
   readonly state: "open" | "done" | "aborted" | "failed";
-  /** Response headers; undefined until the response starts. */
+  /** The response headers. Undefined until the response starts. */
   readonly headers: Headers | undefined;
   readonly answer: Message | undefined;
   /** The thrown error if `state` is `failed`. */
   readonly error: unknown;
-  /** Duration of the call in milliseconds; undefined until the call ends. */
+  /** The duration of the call in milliseconds. Undefined until the call ends. */
   readonly totalMs: number | undefined;
 }
 
@@ -28,7 +28,7 @@ const isAside = createContextKey(false);
 /** Options of background calls, such as loading the list of engines. The page does not show these calls. */
 export const aside: CallOptions = { contextValues: createContextValues().set(isAside, true) };
 
-/** Records the latest call, except calls with {@link aside}. */
+/** Stores the latest call for the page. Ignores calls with {@link aside}. */
 export function createExchanges(): {
   readonly lastExchange: ReadonlySignal<Exchange | undefined>;
   readonly record: Interceptor;
@@ -70,7 +70,7 @@ export function createExchanges(): {
     const fail = (error: unknown) => {
       end({ state: "failed", error, headers: exchange.headers ?? ConnectError.from(error).metadata });
     };
-    // An aborted call or an unfinished stream does not reach the `catch` below.
+    // If the call was aborted or a stream was not read to the end, no error reaches the `catch` below.
     request.signal.addEventListener("abort", () => end({ state: "aborted" }));
     async function* watched<T extends Message>(messages: AsyncIterable<T>): AsyncIterable<T> {
       try {

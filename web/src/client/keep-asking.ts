@@ -2,7 +2,7 @@ import { failureOf } from "./problem.ts";
 
 export interface Wait {
   readonly error: unknown;
-  /** Time of the retry on the clock of `performance.now()`. */
+  /** The time of the retry, on the clock of `performance.now()`. */
   readonly endsAt: number;
   retry(): void;
 }
@@ -12,18 +12,18 @@ interface Options {
   onWait(wait: Wait): void;
 }
 
-/** First and longest wait for a service that does not respond, in milliseconds. */
+/** If the service does not respond, the first wait and the longest wait before a retry, in milliseconds. */
 const firstMs = 500;
 const longestMs = 15_000;
 
-/** Maximum random addition to a wait, in milliseconds. Pages that failed together should not retry together. */
+/** The largest random addition to a wait, in milliseconds. Without this addition, all pages would retry at the same time. */
 const jitterMaxMs = 5000;
 
 /** Longest timer of browsers in milliseconds. A longer timer would end at once. */
 const timerMaxMs = 2 ** 31 - 1;
 
 /**
- * Yields the messages of a call. Repeats the call if the connection fails or the service names a retry time. A repeated call
+ * Yields the messages of a call. If the connection fails, or if the service names a time for a retry, repeats the call and
  * yields all messages again.
  *
  * @throws the error of the call if a retry would fail again, or the reason of the aborted signal
@@ -52,7 +52,7 @@ export async function* keepAsking<T>(
   }
 }
 
-/** Returns the wait before a retry in milliseconds; undefined if a retry would fail again. */
+/** Returns the wait before a retry in milliseconds. Returns undefined if a retry would fail again. */
 function waitMsAfter(error: unknown, failures: number): number | undefined {
   const failure = failureOf(error);
   switch (failure.kind) {

@@ -20,7 +20,8 @@ export function failureOf(error: unknown): Failure {
   if (code === Code.Canceled) {
     return { kind: "aborted" };
   }
-  // An error response without an error document has no `cause`. Connect turns 502 to 504 of a proxy into `unavailable`.
+  // A response without an error document has no `cause`. Connect also reports `unavailable` for the statuses 502 to 504 of a
+  // proxy.
   return cause !== undefined || code === Code.Unavailable
     ? { kind: "lost" }
     : { kind: "foreign", said: rawMessage };

@@ -1,9 +1,9 @@
 export interface RateLimit {
   readonly name: string;
   readonly remaining: number;
-  /** Units per window; undefined if the header has no `q`. */
+  /** The number of units per window. Undefined if the header has no parameter `q`. */
   readonly quota: number | undefined;
-  /** Length of the window in seconds; undefined if the header has no `w`. */
+  /** The length of the window in seconds. Undefined if the header has no parameter `w`. */
   readonly windowS: number | undefined;
 }
 

@@ -18,9 +18,9 @@ import { gameFromPgn, type PgnReading, pgnOfGame, withoutOldLines } from "./pgn.
 import { plainFen } from "./plain-fen.ts";
 
 export interface Refused {
-  /** `moves`: a move is illegal. The moves before it were played. */
+  /** `moves`: the FEN is valid, but a move is illegal. The moves before the illegal move were played. */
   readonly kind: "fen" | "pgn" | "moves";
-  /** `field`: typed into the FEN field. `input`: pasted, dropped or suggested. */
+  /** `field`: the text was typed into the FEN field. `input`: the text was pasted, dropped or suggested. */
   readonly from: "field" | "input" | "link";
   readonly text: string;
   readonly violations: readonly (PositionViolation | Violation)[];
@@ -29,12 +29,12 @@ export interface Refused {
   readonly suggestedPgn?: string | undefined;
 }
 
-/** The state after an edit or a step. Undo restores `before`, the state before the last edit. */
+/** The state after an edit or a step. `before` is the state before the last edit. Undo restores `before`. */
 export interface Moment {
   readonly game: Game;
   /** The id of the node whose position is on the board. */
   readonly at: string;
-  /** The PGN in the latest review request; undefined if there was no request. */
+  /** The PGN of the latest review request. Undefined if no review was requested. */
   readonly reviewed: string | undefined;
   readonly before: Moment | undefined;
 }
@@ -69,16 +69,16 @@ export function createGameState() {
   }
 
   return {
-    /** Changes at each edit and each step. Assign an earlier moment to return to that moment. */
+    /** The signal changes at each edit and each step. To return to an earlier moment, assign this moment. */
     moment: moment as Signal<Moment>,
     game: game as ReadonlySignal<Game>,
     at: at as ReadonlySignal<GameNode>,
     /** The nodes from the start to the position on the board. */
     path: path as ReadonlySignal<readonly GameNode[]>,
-    /** The path to the position on the board, and the main continuation after this position. */
+    /** The nodes from the start to the position on the board, followed by the main continuation. */
     line: line as ReadonlySignal<readonly GameNode[]>,
     orientation,
-    /** The last text that could not be read; undefined after the next edit. */
+    /** The last text that could not be read. Undefined after the next edit. */
     refused,
     warnings: computed<readonly Warning[]>(() => game.value.warnings),
     canUndo: computed(() => moment.value.before !== undefined),
@@ -169,7 +169,7 @@ export function createGameState() {
      * @param text the original PGN, if the game was pasted
      */
     review(text = pgnOfGame(game.peek())): void {
-      // A second review keeps the moves that the user tried after the first review.
+      // Only the first review removes old variations, because the user may add moves after the first review.
       const isFirst = moment.peek().reviewed === undefined;
       const next = isFirst ? withoutOldLines(game.peek()) : game.peek();
       moment.value = { ...moment.peek(), game: next, at: nodeOf(next, moment.peek().at).id, reviewed: text };

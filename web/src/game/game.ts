@@ -6,9 +6,12 @@ import { validatePosition } from "../../../src/chess/validate-position.ts";
 import { withoutJudgement } from "../../../src/game/old-judgement.ts";
 import type { Result } from "../../../src/game/read-word.ts";
 
-/** A move of a game, or its start. Immutable: an edit creates new nodes on the path to the start. */
+/**
+ * A node is the start of a game, or a move of the game. Nodes are immutable: an edit creates new nodes on the path to the
+ * start.
+ */
 export interface GameNode {
-  /** All UCI moves from the start, separated by spaces; empty for the start. */
+  /** All UCI moves from the start, separated by spaces. Empty for the start. */
   readonly id: string;
   readonly ply: number;
   readonly position: Position;
@@ -31,7 +34,7 @@ export interface Game {
   readonly warnings: readonly Warning[];
 }
 
-/** `refused` explains the first illegal move. The moves after it are not played. */
+/** `refused` explains the first illegal move. The game contains the moves before the illegal move. */
 export type FenReading =
   | { readonly kind: "game"; readonly game: Game; readonly refused: PositionViolation | undefined }
   | {
@@ -55,7 +58,7 @@ export function gameFromFen(fen: string, moves: readonly string[] = []): FenRead
   const reading = readStart(fen);
   if (reading.kind === "violations") {
     const { violations, suggested } = reading;
-    // A suggested FEN that depends on its moves would be another position without them.
+    // Suggest no FEN that needs moves, because the FEN without the moves is another position.
     return { kind: "violations", violations, suggestedFen: suggested?.moves ? undefined : suggested?.fen };
   }
   const { position } = reading;
@@ -83,7 +86,9 @@ function losesRights({ warnings }: Position): boolean {
   return warnings.some(({ code }) => code === "castling_rights_removed");
 }
 
-/** Returns false for warnings about a missing history, because the page always sends the moves. */
+/**
+ * Returns false for a warning about a missing history. Such a warning is unimportant, because the page always sends the moves.
+ */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";
 }
@@ -97,11 +102,11 @@ const withoutRemarks = { startingComments: [], comments: [], nags: [] } as const
 export interface PlayedLine {
   readonly moves: readonly MoveDescription[];
   readonly positions: readonly Position[];
-  /** Explains the first illegal move; undefined if all moves are legal. */
+  /** Explains the first illegal move. Undefined if all moves are legal. */
   readonly refused: PositionViolation | undefined;
 }
 
-/** Plays moves in UCI or SAN. Counts repetitions of earlier positions. */
+/** Plays moves in UCI or SAN, and counts repetitions of positions. */
 export function playLine(
   position: Position,
   texts: readonly string[],
@@ -184,7 +189,7 @@ export function remove(game: Game, { id }: GameNode): Game {
   return withNode(game, path.slice(0, -2), { ...parent, children });
 }
 
-/** Returns the nodes from the start to the node with the id. For an unknown id, the path ends at the last known ancestor. */
+/** Returns the nodes from the start to the node `id`. If `id` is unknown, the path ends at the last known node. */
 export function pathTo({ start }: Game, id: string): readonly GameNode[] {
   const path = [start];
   const isOnPath = (child: GameNode) => id === child.id || id.startsWith(`${child.id} `);
@@ -194,12 +199,12 @@ export function pathTo({ start }: Game, id: string): readonly GameNode[] {
   return path;
 }
 
-/** Returns the node with the id, or its last existing ancestor. */
+/** Returns the node `id`. If `id` is unknown, returns the last known node on the path. */
 export function nodeOf(game: Game, id: string): GameNode {
   return pathTo(game, id).at(-1) ?? game.start;
 }
 
-/** Returns the nodes after a node. Each node is followed by its first child. */
+/** Returns the main continuation after a node: the first child, the first child of this child, and so on. */
 export function lineAfter(node: GameNode): readonly GameNode[] {
   const line: GameNode[] = [];
   for (let [child] = node.children; child; [child] = child.children) {
@@ -212,7 +217,7 @@ export function mainlineOf({ start }: Game): readonly GameNode[] {
   return [start, ...lineAfter(start)];
 }
 
-/** Returns the result in the PGN. Without a result in the PGN, the last position decides. */
+/** Returns the result in the PGN. If the PGN has no result, returns the result of the last position. */
 export function resultOf(game: Game): Result {
   const last = mainlineOf(game).at(-1) ?? game.start;
   return game.result === "*" ? (last.position.terminal?.result ?? "*") : game.result;
@@ -222,11 +227,7 @@ function withChild(parent: GameNode, child: GameNode): GameNode {
   return { ...parent, children: joinChildren(parent.children, [child], (_, edited) => edited) };
 }
 
-/**
- * Adds nodes to the children of the same parent.
- *
- * @param join merges two nodes of the same move
- */
+/** Adds nodes to the children of a node. `join` merges a child with an added node of the same move. */
 export function joinChildren(
   children: readonly GameNode[],
   added: readonly GameNode[],

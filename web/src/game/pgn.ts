@@ -19,7 +19,7 @@ import {
 
 export type PgnReading =
   | { readonly kind: "game"; readonly game: Game }
-  /** The violations have the same texts and places as in the service's responses. */
+  /** The service reports the same violations for this PGN. */
   | {
       readonly kind: "violations";
       readonly violations: readonly Violation[];
@@ -27,7 +27,10 @@ export type PgnReading =
       readonly suggestedPgn: string | undefined;
     };
 
-/** Reads one game by the rules of the service. An illegal move in a variation ends the variation with a warning. */
+/**
+ * Reads one game with the rules of the service. If a variation contains an illegal move, omits the rest of the variation and
+ * adds a warning.
+ */
 export function gameFromPgn(text: string): PgnReading {
   try {
     return { kind: "game", game: readGame(text) };
@@ -55,7 +58,7 @@ function readGame(text: string): Game {
   }
   const cut: string[] = [];
 
-  /** Builds the children of a node. `line` contains the played moves of the first child, from `index` on. */
+  /** Builds the children of a node. The first child continues with the move `index` of the played moves in `line`. */
   function withLines(node: GameNode, written: Node<PgnNodeData>, line: Line, index: number): GameNode {
     let children: readonly GameNode[] = [];
     for (const child of written.children) {
@@ -114,7 +117,7 @@ function merged(first: GameNode, second: GameNode): GameNode {
   };
 }
 
-/** Writes variations, comments and glyphs. A game without tags from the standard start is written without tags. */
+/** Writes variations, comments and glyphs. Omits the tags if the game has no tags and begins at the standard start position. */
 export function pgnOfGame(game: Game): string {
   const { start, tags } = game;
   const { fen, chess960 } = start.position;

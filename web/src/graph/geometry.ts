@@ -1,6 +1,6 @@
 export interface Place {
   readonly x: number;
-  /** Percent, measured from the bottom. */
+  /** The height in percent. */
   readonly y: number;
 }
 

@@ -25,7 +25,7 @@ export interface GraphProps {
   readonly bands?: readonly GraphBand[];
   /** The `x` of the selected point. */
   readonly current?: number;
-  /** Called with the `x` of a chosen point. Without this function, the graph is only a picture. */
+  /** Called with the `x` of the point that the user selects. If undefined, the graph is only a picture. */
   readonly onChoose?: (x: number) => void;
 }
 
@@ -100,12 +100,12 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
           onPointerLeave={() => setPointed(undefined)}
           onFocus={() => setIsFocused(true)}
           onBlur={() => setIsFocused(false)}
-          // A resting pointer must not hide the tip of the point that a key chooses.
+          // Show the text of the point that the key selects instead of the point under the pointer.
           onKeyDown={() => setPointed(undefined)}
         />
       )}
       {labelled?.tip && (
-        // Place the tip in the half of the graph without the point, inside the left and right edges.
+        // The text is in the lower half of the graph if the point is in the upper half, and otherwise in the upper half.
         <p
           class="graph-tip figures"
           style={{

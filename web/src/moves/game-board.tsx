@@ -19,7 +19,7 @@ interface GameBoardProps {
   readonly isPreview?: boolean;
 }
 
-/** The mouse wheel steps through the game. */
+/** The board of a game. The mouse wheel steps through the game. */
 export function GameBoard({ label, position, last, arrows, glyph, isPreview = false }: GameBoardProps) {
   const { game } = usePage();
   const { board, chess960, fen, turn } = position;

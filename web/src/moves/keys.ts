@@ -28,7 +28,7 @@ export function listenToKeys(page: Page): () => void {
   return () => document.removeEventListener("keydown", onKeyDown);
 }
 
-/** Returns false if the key has no function on this page. */
+/** Returns false if the page does not use the key. */
 function useKey(event: KeyboardEvent, { game, review, analysis, address }: Page): boolean {
   const { key, target, shiftKey } = event;
   if (event.ctrlKey || event.metaKey) {

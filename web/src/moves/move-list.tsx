@@ -8,7 +8,7 @@ import "./moves.css";
 
 export interface MoveNote {
   readonly score: string;
-  /** The sign of the judgement replaces `?`, `??` and `?!` of the PGN. */
+  /** The judgement of the review. `sign` replaces the glyph `?`, `??` or `?!` of the PGN. */
   readonly judged: { readonly sign: string; readonly name: string } | undefined;
 }
 
@@ -146,7 +146,7 @@ interface MoveButtonProps {
   readonly note: MoveNote | undefined;
   readonly isNumbered: boolean;
   readonly isCurrent: boolean;
-  /** Only one move is a tab stop. The arrow keys select the other moves. */
+  /** The Tab key reaches only one move. The arrow keys select the other moves. */
   readonly isTabStop: boolean;
   onChoose(): void;
 }

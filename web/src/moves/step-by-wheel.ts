@@ -1,6 +1,6 @@
 import type { GameState } from "../game/create-game.ts";
 
-/** Wheel distance of one step, in pixels. A notch of any mouse is longer. */
+/** The wheel distance of one step, in pixels. Every mouse wheel moves farther at once. */
 const stepPixels = 50;
 const linePixels = 25;
 

@@ -45,7 +45,7 @@ interface StepButtonProps {
   readonly label: string;
   readonly icon: IconName;
   readonly sign?: string;
-  /** True if the step is impossible. The button is not `disabled`, because a disabled button loses the focus. */
+  /** True if the step is impossible. The button does not use `disabled`, because a disabled button loses the focus. */
   readonly isOff?: boolean;
   onStep(): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Moves the focus to the surrounding region if the focused element is removed or disabled. Otherwise keyboards and screen
- * readers would start again at the top of the page.
+ * If the focused element is removed or disabled, moves the focus to the surrounding region. Without this function, the keyboard
+ * focus would return to the top of the page.
  */
 export function keepFocus(): void {
   let last: Element | undefined;
@@ -25,7 +25,7 @@ export function keepFocus(): void {
 function focusRegion(region: HTMLElement | undefined): void {
   if (region && !region.hasAttribute("tabindex")) {
     region.tabIndex = -1;
-    // A later click on the region must not focus it.
+    // A click on the region must not move the focus to the region.
     region.addEventListener("blur", () => region.removeAttribute("tabindex"), { once: true });
   }
   region?.focus({ preventScroll: true });

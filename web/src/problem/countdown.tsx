@@ -5,7 +5,7 @@ import { duration } from "./problem-words.ts";
 
 interface CountdownProps {
   readonly wait: Wait;
-  /** Without this function, the Cancel button is missing. */
+  /** If undefined, the Cancel button is missing. */
   readonly onCancel?: (() => void) | undefined;
 }
 

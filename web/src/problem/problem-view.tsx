@@ -11,12 +11,12 @@ import { pageOf, problemWords, suggestionWords } from "./problem-words.ts";
 import "./problem-view.css";
 
 interface ProblemViewProps {
-  /** If the page aborted the call, nothing is shown. */
+  /** If the page aborted the call, the error is not shown. */
   readonly error: unknown;
   readonly wait?: Wait | undefined;
   readonly onCancel?: (() => void) | undefined;
   onRetry(): void;
-  /** Sends the request that the service suggests. Without this function, the button is missing. */
+  /** Sends the request that the service suggests. If undefined, the button is missing. */
   readonly onSend?: ((suggested: JsonObject) => void) | undefined;
 }
 

@@ -21,7 +21,7 @@ interface FieldWords {
   /**
    * Returns, for example, `depth above 20`.
    *
-   * @param most the maximum of the plan
+   * @param most the largest value that the plan allows
    */
   readonly excess?: (most: number) => string;
   /** Returns, for example, `to depth 12`. */
@@ -144,13 +144,14 @@ function wordsOfViolation(
   if (move !== undefined) {
     return `“${move}” in “Only these moves” is not legal here.`;
   }
-  // A message about a text already names the place of the error.
+  // A message with a line number already names the field.
   const isAlone = errors.length === 1 || line !== undefined;
   return isAlone ? message : `${fields[name]?.label ?? [name, ...path].join(".")}: ${message}`;
 }
 
 /**
- * Lists what the plan does not allow, such as `depth above 20`. An item is undefined if the page has no words for its field.
+ * Lists the values that exceed the plan, such as `depth above 20`. An element is undefined if the page has no text for the
+ * field.
  */
 function excessOf({ errors }: Problem, limits: PlanLimits | undefined) {
   return errors.map(({ pointer, allowed }) => {
@@ -181,7 +182,9 @@ export function suggestionWords(problem: Problem, limits: PlanLimits | undefined
   return name === "fen" && typeof fen === "string" ? `Use ${fen}` : "Ask what the service suggests";
 }
 
-/** Returns the relative address of the page about this error; undefined if `type` is an address outside the service. */
+/**
+ * Returns the relative address of the page that explains the error. Returns undefined if the page is not a part of the service.
+ */
 export function pageOf({ type }: Problem): string | undefined {
   return /^\/problems\/[\w-]+$/.test(type) ? type.slice(1) : undefined;
 }

@@ -34,7 +34,7 @@ interface InputFieldProps extends FieldProps {
   readonly maximum?: number | undefined;
 }
 
-/** The browser marks a number out of range. The service explains why a value is refused. */
+/** The browser marks a number that is out of range. The service rejects an invalid value with an explanation. */
 export function InputField({ type, minimum, maximum, usual, ...field }: InputFieldProps) {
   const { request } = usePage();
   const { name } = field;

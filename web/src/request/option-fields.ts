@@ -7,7 +7,7 @@ export interface OptionField {
   readonly minimum: number | undefined;
   readonly maximum: number | undefined;
   readonly choices: readonly string[];
-  /** Default value as text; empty if the schema has none. */
+  /** The default value as text. Empty if the schema has no default value. */
   readonly usual: string;
 }
 

@@ -15,14 +15,14 @@ export interface RequestState {
   readonly settings: Signal<Settings>;
   /** Sets one setting by its name in the API. An empty text removes the setting. */
   set(name: string, text: string): void;
-  /** The chosen engine; undefined until the engines are loaded, or if the service does not have this engine. */
+  /** The selected engine. Undefined until the engines are loaded, or if the service does not have the engine. */
   readonly engine: ReadonlySignal<Engine | undefined>;
   readonly options: ReadonlySignal<readonly OptionField[] | undefined>;
   /** Fields to add to an analysis request: `{ fen, ...search.value }`. */
   readonly search: ReadonlySignal<SearchRequest>;
-  /** True if no request can be sent yet, because the types of the chosen options are not loaded. */
+  /** True if the page cannot send a request yet, because the types of the engine options are not loaded. */
   readonly isWaiting: ReadonlySignal<boolean>;
-  /** Returns the maximum of the caller's plan; undefined until the plan is loaded. */
+  /** Returns the largest value that the caller's plan allows. Returns undefined until the plan is loaded. */
   planMaximum(name: NumberName): number | undefined;
 }
 

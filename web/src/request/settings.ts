@@ -18,7 +18,7 @@ export const optionPrefix = "options.";
 const numberName = /^(?:depth|multipv|movetime_ms|nodes)$/;
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
 const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
-/** Long enough for 218 moves of 16 characters and a space each. No position has more than 218 legal moves. */
+/** The largest length of a text: 218 moves of 16 characters, each with a space. No position has more than 218 legal moves. */
 const textMaxCharacters = 3_706;
 
 /** Keeps only known settings. Drops numeric settings whose text is not a number. */
@@ -44,9 +44,10 @@ export function settingsFromPlain({ options, search_moves: moves, lines, ...plai
 }
 
 /**
- * Converts settings to request fields. Omits values that a field cannot hold. The service validates all other values.
+ * Converts settings to the fields of a request. Omits a number that its field cannot represent. The service validates all other
+ * values.
  *
- * @param options of the chosen engine; undefined until they are loaded
+ * @param options the options of the selected engine; undefined until the engines are loaded
  */
 export function requestFromSettings(
   settings: Settings,
@@ -82,7 +83,10 @@ function uint32(text = ""): number | undefined {
   return number < 2 ** 32 ? number : undefined;
 }
 
-/** Sends a value of the wrong type as text, because the service then explains which values it accepts. */
+/**
+ * Converts the text to the type of the option. Returns any other text unchanged, because the service then explains the allowed
+ * values.
+ */
 function optionValue(text: string, { kind }: OptionField): string | number | boolean {
   if (kind === "number" && Number.isFinite(Number(text))) {
     return Number(text);

@@ -106,7 +106,6 @@ interface LineProps {
   readonly title: string;
   readonly from: GameNode;
   readonly score?: Score | undefined;
-  /** Moves in UCI notation. */
   readonly moves: readonly string[];
   readonly san: readonly string[];
 }

@@ -6,10 +6,10 @@ import { scoreText } from "../parts/score-text.ts";
 import { judgedOf, phases } from "./judged.ts";
 
 /**
- * Returns White's chances in percent by ply. Ply 0 is the start.
+ * Returns White's chances in percent for each ply. Ply 0 is the start.
  *
  * @param line the start and the reviewed moves
- * @param start the chances at the start; undefined while unknown
+ * @param start White's chances at the start; undefined while unknown
  */
 export function courseOf(
   line: readonly GameNode[],
@@ -37,7 +37,7 @@ export function courseOf(
   return points;
 }
 
-/** Returns the plies of each phase. A phase begins with the position before its first move. */
+/** Returns the phases with their plies. A phase begins at the position before its first move. */
 export function bandsOf(moves: readonly MoveReview[]): readonly GraphBand[] {
   return phases.flatMap(({ phase, title }) => {
     const plies = moves.filter((move) => move.phase === phase).map(({ ply }) => ply);

@@ -13,7 +13,7 @@ const fileMaxMegabytes = 20;
 
 export interface TextViolation extends TextPlace {
   readonly message: string;
-  /** A corrected PGN; undefined if there is no suggestion. */
+  /** A corrected PGN. Undefined if the error message suggests no correction. */
   readonly suggested: string | undefined;
   /** The first line has the number 1. */
   readonly line: number;
@@ -37,7 +37,7 @@ export function createGameInput({ game, start }: Deps) {
         text.value = refused.text;
       }
     }),
-    // Store the text, so that a reload does not lose it.
+    // Store the text, so that a reload of the page keeps the text.
     effect(() => store("sessionStorage", place, text.value || undefined)),
   ];
 
@@ -71,9 +71,9 @@ export function createGameInput({ game, start }: Deps) {
 
   return {
     text,
-    /** The games of a text with several games; otherwise empty. */
+    /** The games of a text with several games. Empty for any other text. */
     found,
-    /** The reason why a text or file was rejected; undefined after the next attempt. */
+    /** The reason why a text or file was rejected. Undefined after the next text or file. */
     refusal,
     violation: computed<TextViolation | undefined>(() => {
       const refused = game.refused.value;

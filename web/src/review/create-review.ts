@@ -52,17 +52,19 @@ const standardStart = create(ScoreSchema, {
   winPercent: winPercentOfCp(standardStartCp),
 });
 
-/** Maximum number of lines per move. */
 export const linesMax = 3;
 
-/** Starts a review whenever `game.reviewed` changes, for example after a reload. The service then responds from its cache. */
+/**
+ * Starts a review when `game.reviewed` changes. After a reload of the page, the review starts again, and the service answers
+ * from its cache.
+ */
 export function createReview({ game, client, request }: Deps) {
   const progress = signal<Progress>({ kind: "none" });
   const moves = signal<readonly MoveReview[]>([]);
   const asked = signal<ReviewGameRequest | undefined>(undefined);
   let running = new AbortController();
 
-  /** Ids of the nodes after the reviewed moves. */
+  /** The id of the node of each reviewed move. */
   const ids = computed(() => {
     let id = "";
     return moves.value.map(({ move }) => {
@@ -70,7 +72,7 @@ export function createReview({ game, client, request }: Deps) {
       return id;
     });
   });
-  /** The start and the reviewed moves, even if another line is now the main line. */
+  /** The start and the reviewed moves. The user may have chosen another main line since. */
   const line = computed(() => pathTo(game.game.value, ids.value.at(-1) ?? ""));
   const reviewOf = ({ id, ply }: Pick<GameNode, "id" | "ply">) =>
     ids.value[ply - 1] === id ? moves.value[ply - 1] : undefined;
@@ -94,7 +96,7 @@ export function createReview({ game, client, request }: Deps) {
     });
   }
 
-  /** Replaces the running review. Never rejects: errors are in {@link progress}. */
+  /** Stops the running review and starts a new review. Never rejects: {@link progress} contains the error. */
   async function run(asking: ReviewGameRequest): Promise<void> {
     running.abort();
     const controller = new AbortController();
@@ -168,7 +170,7 @@ export function createReview({ game, client, request }: Deps) {
   /**
    * Requests a review, even if the same review was requested before.
    *
-   * @param pgn is the game on the board by default
+   * @param pgn the default is the game on the board
    */
   function start(pgn?: string): void {
     batch(() => {
@@ -188,7 +190,7 @@ export function createReview({ game, client, request }: Deps) {
     game.goTo({ id: ids.peek()[ply - 1] ?? "" });
   }
 
-  /** Returns the review of a position in the form of an analysis response; undefined if the position is not reviewed. */
+  /** Returns the reviewed position as a response of an analysis. Returns undefined if the position was not reviewed. */
   function evaluationOf(node: GameNode): EvaluateResponse | undefined {
     const state = progress.value;
     const score = scoreOf(node);
@@ -209,7 +211,7 @@ export function createReview({ game, client, request }: Deps) {
     scoreOf,
     evaluationOf,
     branch,
-    /** Number of moves to review. The caller's plan may limit this number. */
+    /** The number of moves in the reviewed game. A plan may allow fewer moves. */
     plies: computed(() => {
       const reading = asked.value && gameFromPgn(asked.value.pgn ?? "");
       return reading?.kind === "game" ? mainlineOf(reading.game).length - 1 : 0;
@@ -228,14 +230,14 @@ export function createReview({ game, client, request }: Deps) {
       });
     },
 
-    /** Stops the review. The reviewed moves stay. */
+    /** Stops the review. The moves that are already reviewed stay visible. */
     stop(): void {
       running.abort();
     },
 
     goToPly,
 
-    /** The nearest inaccuracies, mistakes and blunders before and after the board. */
+    /** Finds the nearest inaccuracy, mistake or blunder before or after the position on the board. */
     mistakes: {
       has: (direction: Direction) => mistake(direction) !== undefined,
       goTo(direction: Direction): void {

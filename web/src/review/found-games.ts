@@ -8,12 +8,12 @@ export interface FoundGame {
   readonly tags: ReadonlyMap<string, string>;
 }
 
-/** Characters that are split before a pause: about ten milliseconds of processing. */
+/** The number of characters that are processed before a pause. Each part needs about ten milliseconds. */
 const sliceCharacters = 128 * 1024;
 
 /**
- * Splits a text into games, with pauses so that the page does not freeze. Converts line ends to `\n` as a text field does, so
- * that offsets agree.
+ * Splits a text into games. Makes pauses, so that the page does not freeze. Converts line ends to `\n`, because a text field
+ * does the same and the offsets must match.
  */
 export async function foundGames(text: string): Promise<readonly FoundGame[]> {
   const games: FoundGame[] = [];
@@ -42,7 +42,7 @@ function tagsOf(text: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Returns undefined for a missing or unknown value, such as `?` or `????.??.??`. */
+/** Returns the value of a tag. Returns undefined if the tag is missing or its value is unknown, such as `?` or `????.??.??`. */
 export function known(tags: ReadonlyMap<string, string>, name: string): string | undefined {
   const value = tags.get(name)?.trim() ?? "";
   return /^[?.]*$/.test(value) ? undefined : value;

@@ -21,7 +21,7 @@ export function judgedOf(move: MoveReview | undefined): Judged | undefined {
   return judgements.get(move?.judgement);
 }
 
-/** Returns the ply of the nearest inaccuracy, mistake or blunder; undefined if there is none. */
+/** Returns the ply of the nearest inaccuracy, mistake or blunder. Returns undefined if no such move exists. */
 export function nextJudged(
   moves: readonly MoveReview[],
   ply: number,
@@ -45,8 +45,8 @@ const labels: ReadonlyMap<MoveLabel, string> = new Map([
 ]);
 
 /**
- * Returns the judgement with the better move. Without a judgement, returns the labels of the move instead, because a label such
- * as "Book move" would contradict a judgement. Unknown labels are omitted.
+ * Returns the texts beside a move: the judgement with the better move, or the labels of the move. Never returns a judgement
+ * together with labels, because a label such as "Book move" would contradict the judgement.
  */
 export function remarksOn(move: MoveReview): {
   readonly comment: string;

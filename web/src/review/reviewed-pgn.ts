@@ -1,7 +1,7 @@
 import { type Game, type GameNode, joinChildren } from "../game/game.ts";
 import { gameFromPgn, pgnOfGame } from "../game/pgn.ts";
 
-/** Adds the moves that are missing in the PGN of the review: tried moves, and moves that were not reviewed. */
+/** Adds the moves that the PGN of the review does not contain: moves that the user tried, and moves that were not reviewed. */
 export function reviewedPgn(pgn: string, game: Game): string {
   const reading = gameFromPgn(pgn);
   if (reading.kind !== "game") {

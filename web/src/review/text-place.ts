@@ -7,7 +7,7 @@ export interface TextPlace {
 /** Maximum length of a quoted token, in characters. */
 const tokenMax = 64;
 
-/** Returns the range of the token. If the text does not contain the token at `start`, returns the range of the word there. */
+/** Returns the range of `token`. If the text does not contain `token` at `start`, returns the range of the word at `start`. */
 export function placeOfToken(text: string, start: number, token: string): TextPlace {
   const isThere = token !== "" && text.startsWith(token, start);
   const [word = ""] = /^\S+/.exec(text.slice(start, start + tokenMax)) ?? [];

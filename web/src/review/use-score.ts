@@ -1,7 +1,7 @@
 import { usePage } from "../page.ts";
 import { scoreText } from "../parts/score-text.ts";
 
-/** Returns the score in the review. For a move outside the review, returns the score of the analysis. */
+/** Returns the score in the review. If the move was not reviewed, returns the score of the analysis. */
 export function useScore(): { readonly text: string; readonly percent: number | undefined } {
   const { game, review, analysis } = usePage();
   const score = review.scoreOf(game.at.value);
