@@ -17,7 +17,7 @@ const place = join(dist, "web");
 const begun = new Date();
 // Run with low priority, because a server may run at the same time.
 setPriority(10);
-/** A temporary folder of this age in milliseconds is deleted, because its build was killed. */
+/** The age in milliseconds at which a temporary folder is deleted. Such a folder remains if a build was killed. */
 const abandonedAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });

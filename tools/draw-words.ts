@@ -56,7 +56,7 @@ function sentences(document: string): readonly Piece[] {
   });
 }
 
-/** Draws texts of more than three words. The order is the order of the hashes of commit, file and text. */
+/** Draws texts of more than three words. The hash of commit, file and text decides which texts are drawn. */
 function draw(
   count: number,
   from: readonly string[],

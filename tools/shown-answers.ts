@@ -10,8 +10,8 @@ export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
 /**
- * The settings of the service that answers the examples. No native engine is used, because most readers have none. The cache is
- * off.
+ * The settings of the service for the examples. The service has no native engine, because most readers have no native engine.
+ * The cache is off.
  */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",

@@ -16,7 +16,7 @@ export interface Row {
    * request has been answered.
    */
   readonly perSecond?: number;
-  /** The results of all compared services. All other services are compared with the first service. */
+  /** The results of the services. Every service is compared with the first service. */
   readonly measured: readonly Measured[];
 }
 

@@ -31,7 +31,7 @@ export function spreadOf(turns: readonly Turn[], figure: Figure): Spread {
   return spread(turns.map(figure));
 }
 
-/** Compares the results of two services round by round, because other load on the machine slows both services of a round. */
+/** Compares two services round by round, because other load on the machine slows both services in the same round. */
 export function ratioOf(turns: readonly Turn[], others: readonly Turn[], figure: Figure): Spread {
   return spread(
     turns.map((turn, round) => {

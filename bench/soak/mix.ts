@@ -4,7 +4,7 @@ import { Chess } from "chessops/chess";
 import { makeFen } from "chessops/fen";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 
-/** The server rejected a request as `overloaded`. The run does not fail for this reason. */
+/** Thrown if the server rejected a request as `overloaded`. The run does not fail for this reason. */
 export class Refused extends Error {}
 
 /** A kind of request. `run` throws if the response is not the expected one. */

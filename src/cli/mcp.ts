@@ -88,8 +88,7 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
 }
 
 /**
- * Calls about the rules of chess need no engine. Therefore these calls are answered in this process even with `--url`, and no
- * rate limit applies.
+ * Calls about the rules of chess need no engine. This process answers such calls even with `--url`, and no rate limit applies.
  */
 function answerersOf({ transport, preflight }: Target): Answerers {
   return {

@@ -74,7 +74,7 @@ function shortened(_name: string, value: unknown): unknown {
     : value;
 }
 
-/** Returns `failure` and not `usage` for a request that was rejected by a rate limit. The same request can succeed later. */
+/** Returns `failure` for a request that was rejected with the status 429, because the user need not change such a request. */
 export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;

@@ -11,10 +11,7 @@ import { schemaOfProblem } from "./schema-of-problem.ts";
 import { createSchemas } from "./schemas.ts";
 
 export interface DocumentOptions {
-  /**
-   * Must be the descriptors that `buf generate` passes to its plugin, because descriptors in generated code contain no
-   * comments.
-   */
+  /** These descriptors must come from `buf generate`. Descriptors in generated code contain no comments. */
   readonly services: readonly DescService[];
   readonly version: string;
   readonly examples: readonly Example[];

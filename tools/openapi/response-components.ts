@@ -3,8 +3,8 @@ import { type Json, refTo } from "./json.ts";
 
 export interface ResponseComponents {
   /**
-   * Stores a response, and returns a reference. Equal responses are stored only once. A response with one error code is named
-   * after the code. A response with several codes is named after `operationId`.
+   * Stores a response, and returns a reference. Equal responses are stored only once. The name of a response is its error code.
+   * If the response has several error codes, the name contains `operationId`.
    */
   readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
   all(): Json;

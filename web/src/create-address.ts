@@ -14,7 +14,7 @@ interface AddressedParts {
 
 export type Address = ReturnType<typeof createAddress>;
 
-/** Data of an entry in the browser's history. The data survives a reload of the page. */
+/** The data of an entry in the browser's history. A reload of the page does not delete the data. */
 interface EntryState {
   readonly entry: number;
   readonly fen: string;
@@ -36,7 +36,7 @@ const windowMs = 30_000;
 const atOnceMax = 40;
 const restMs = 1000;
 
-/** Maximum length of a link to a review. Other programs truncate longer links. */
+/** The maximum length of a link to a review. Other programs truncate longer links. */
 const linkMaxCharacters = 4000;
 
 /**
@@ -45,7 +45,10 @@ const linkMaxCharacters = 4000;
  */
 export function createAddress({ game, settings }: AddressedParts) {
   const view = signal<View>("analysis");
-  /** The states of this visit by their history entry. States of earlier visits are restored from the data of the entry. */
+  /**
+   * The states during this visit of the page, by history entry. States of earlier visits are restored from the data of the
+   * entry.
+   */
   const moments = new Map<number, Moment>();
   const pgn = computed(() => (game.game.value.start.children.length > 0 ? pgnOfGame(game.game.value) : ""));
   const reviewPgn = computed(() => (game.reviewed.value === undefined ? "" : shortPgn()));

@@ -13,7 +13,7 @@ type Waiting =
 
 export type Pasted = ReturnType<typeof createPasted>;
 
-/** Number of bytes that are read to recognise the type of a file. */
+/** The number of bytes that are read to recognise the type of a file. */
 const beginningMaxBytes = 10_000;
 
 export function createPasted({ game, address }: { readonly game: GameState; readonly address: Address }) {

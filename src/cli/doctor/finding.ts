@@ -8,7 +8,7 @@ export interface Finding {
   readonly advice?: string;
 }
 
-/** Checks a part of the machine or of the configuration. A problem is a finding, and never an error. */
+/** Reports each problem as a finding. Never rejects because of a problem. */
 export type Check = (config: Config, signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
 
 export const good = (part: string, found: string): Finding => ({ part, state: "good", found });

@@ -16,7 +16,7 @@ interface LineBufferSetting {
   /** The answer to the command `uci`. If undefined, the session will answer `uci`. */
   readonly greeting: readonly string[] | undefined;
   readonly say: (line: string) => void;
-  /** Called if the chess program quits while no session exists, except if a stored command still needs an answer. */
+  /** Called if the chess program quits before the session is ready, except if a stored command still needs an answer. */
   readonly onLeft: () => void;
 }
 

@@ -43,8 +43,8 @@ const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
 /**
- * A search without a clock is retried until this number of attempts. A search that waits for a command is retried without
- * limit.
+ * A search without a clock makes at most this number of attempts. A search that waits for a command makes any number of
+ * attempts.
  */
 const triesMax = 6;
 const patienceMaxMs = 60_000;

@@ -21,7 +21,7 @@ const firstMoveMs = 300;
 /** Milliseconds for a search after the clock has run out. The chess program may still accept the move. */
 const clockOutMs = 50;
 
-/** With less time on the clock, in milliseconds, no move can be sent in time. */
+/** If less than this number of milliseconds remains on the clock, no move can be sent in time. */
 const clockLeastMs = 10;
 
 /**
@@ -69,7 +69,7 @@ export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, o
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** The move is sent slightly after the fixed time. Other engines do the same. */
+/** Returns times for a fixed time per move. The move is sent slightly after the fixed time, as by other engines. */
 export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };

@@ -15,7 +15,7 @@ export interface UciInfo {
   readonly tbhits?: number;
   /** Milliseconds since the start of the search. */
   readonly time?: number;
-  /** The move of the searched position that the engine begins to search at this depth. */
+  /** The move that the engine is now searching. */
   readonly currmove?: string;
   readonly pv: readonly string[];
 }

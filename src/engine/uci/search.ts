@@ -33,8 +33,8 @@ interface SearchOptions {
 const deepest = 245;
 
 /**
- * If an engine does not end a search in time after `stop`, this fraction decides. An engine that used the processor for more
- * than this fraction of `stopMs` has ignored `stop`. Otherwise the machine was slow.
+ * Decides why an engine did not stop in time. If the engine has used the processor for this fraction of `stopMs` after `stop`,
+ * the engine has ignored `stop`. Otherwise the machine was slow.
  */
 const overtimeShare = 0.25;
 

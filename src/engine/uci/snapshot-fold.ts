@@ -19,7 +19,7 @@ interface FoldLimits {
 
 /**
  * Finds the complete iterations of a search. An iteration is complete if the engine has printed all `info` lines with exact
- * scores before the time limit. Stockfish also prints other lines:
+ * scores before the time limit. The output of Stockfish has these quirks:
  * - After a score that is only a bound, Stockfish searches the same depth again.
  * - When the time limit ends an iteration, Stockfish prints the unfinished iteration like a complete iteration. The time in
  *   these lines is not before the limit.

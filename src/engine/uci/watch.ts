@@ -62,8 +62,8 @@ export interface WatchTimes {
   /** The time between the time limit of a search and `stop`. */
   readonly lateMs: number;
   /**
-   * The time limit for `bestmove` after `stop`. Also the additional time for a first `info` line after the time limit of a
-   * search. Clients must receive an answer or an error within 1500 ms after the time limit.
+   * The time limit for `bestmove` after `stop`. If a search has no `info` line at its time limit, this time is also added to
+   * the time limit. Clients must receive an answer or an error within 1500 ms after the time limit.
    */
   readonly stopMs: number;
 }

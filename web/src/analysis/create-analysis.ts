@@ -57,9 +57,9 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     JSON.stringify(question.value, (_, value) => (typeof value === "bigint" ? value.toString() : value)),
   );
   const canAsk = computed(() => !position.value.terminal && !request.isWaiting.value);
-  /** Evaluations of finished searches by {@link questionKey}. */
+  /** The evaluations of finished searches by {@link questionKey}. */
   const known = new Map<string, readonly EvaluateResponse[]>();
-  /** Times of the latest requests on the clock of `performance.now()`. */
+  /** The times of the latest requests on the clock of `performance.now()`. */
   let calls: readonly number[] = [];
   let running: AbortController | undefined;
   /** The service requested this wait. No position is searched before the wait ends. */
@@ -297,7 +297,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
 
 const percents = { "1-0": 100, "0-1": 0, "1/2-1/2": 50 } as const;
 
-/** Default depth of the service. */
+/** The default depth of the service. */
 const usualDepth = 14;
 
 /**

@@ -7,7 +7,7 @@ import type { AnalysisState } from "./create-analysis.ts";
 import { outcomeInWords } from "./outcome.ts";
 import { queueInWords } from "./state-in-words.ts";
 
-/** Minimum time between two announced scores during a search, in milliseconds. */
+/** The minimum time between two announced scores during a search, in milliseconds. */
 const scoreEveryMs = 4000;
 
 /** Announces each move. Returns a function that stops the announcements. */

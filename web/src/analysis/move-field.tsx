@@ -6,7 +6,7 @@ import { movesOfText } from "./moves-of-text.ts";
 interface RefusedMove {
   readonly text: string;
   readonly fen: string;
-  /** Legal moves that the user may have meant: the same move with a promotion, such as `e8=Q`. */
+  /** Legal promotions that the user may have meant, such as `e8=Q`. */
   readonly meant: readonly string[];
 }
 

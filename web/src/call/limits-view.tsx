@@ -9,7 +9,9 @@ const units: Readonly<Record<string, string>> = {
   call: "other calls",
 };
 
-/** Some quotas are shown only if less than this fraction remains. */
+/**
+ * If less than this fraction of a quota remains, the quota is shown. Quotas of requests and of engine time are always shown.
+ */
 const nearlyUsedUp = 0.1;
 
 export function LimitsView({ headers }: { readonly headers: Headers }) {

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** Maximum length of a literal on one line, in characters. */
+/** The maximum length of a literal on one line, in characters. */
 const lineMaxCharacters = 92;
 
 /** Invisible characters are escaped, so that nobody copies such characters without notice. */

@@ -4,16 +4,16 @@ import { kindOfRoute, routesFromServices } from "../../../src/protocols/json/rou
 import type { Exchange } from "../client/exchange.ts";
 
 export interface ShownCall {
-  /** Address of the POST request in plain JSON. */
+  /** The address of the POST request in the JSON API. */
   readonly url: string;
   readonly body: JsonObject;
   /** True if the response is a stream of server-sent events. */
   readonly events: boolean;
   readonly withKey: boolean;
-  /** Host and port of the service for gRPC, such as `localhost:8080`. */
+  /** The host and port of the service for gRPC, such as `localhost:8080`. */
   readonly host: string;
   readonly tls: boolean;
-  /** Path prefix of the service, such as `/kibitz`, or an empty text. gRPC has no path prefix. */
+  /** The path prefix of the service, such as `/kibitz`, or an empty text. gRPC has no path prefix. */
   readonly prefix: string;
   /** `chess.analysis.v1.AnalysisService/Evaluate` */
   readonly procedure: string;

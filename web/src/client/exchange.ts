@@ -25,7 +25,7 @@ export interface Exchange {
 
 const isAside = createContextKey(false);
 
-/** Options of background calls, such as loading the list of engines. The page does not show these calls. */
+/** Options for calls in the background, such as loading the list of engines. The page does not show these calls. */
 export const aside: CallOptions = { contextValues: createContextValues().set(isAside, true) };
 
 /** Stores the latest call for the page. Ignores calls with {@link aside}. */

@@ -12,14 +12,14 @@ interface Options {
   onWait(wait: Wait): void;
 }
 
-/** If the service does not respond, the first wait and the longest wait before a retry, in milliseconds. */
+/** The first wait and the longest wait before a retry, in milliseconds. These waits apply if the service does not respond. */
 const firstMs = 500;
 const longestMs = 15_000;
 
 /** The largest random addition to a wait, in milliseconds. Without this addition, all pages would retry at the same time. */
 const jitterMaxMs = 5000;
 
-/** Longest timer of browsers in milliseconds. A longer timer would end at once. */
+/** The longest timer of browsers in milliseconds. A longer timer would end at once. */
 const timerMaxMs = 2 ** 31 - 1;
 
 /**

@@ -29,7 +29,7 @@ export interface GraphProps {
   readonly onChoose?: (x: number) => void;
 }
 
-/** Fills the width of its container. The style sheet sets the height. */
+/** The graph is as wide as its container. The style sheet sets the height. */
 export function Graph({ label, points, range, bands = [], current, onChoose }: GraphProps) {
   const [pointed, setPointed] = useState<number>();
   const [isFocused, setIsFocused] = useState(false);

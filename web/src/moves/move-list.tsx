@@ -151,7 +151,7 @@ interface MoveButtonProps {
   onChoose(): void;
 }
 
-/** NAG numbers of `?`, `??` and `?!`. */
+/** The NAG numbers of `?`, `??` and `?!`. */
 const judgements = [2, 4, 6];
 
 function MoveButton({ node, note, isNumbered, isCurrent, isTabStop, onChoose }: MoveButtonProps) {

@@ -7,7 +7,7 @@ export function announce(text: string): void {
   dispatchEvent(new CustomEvent(announcement, { detail: text }));
 }
 
-/** Use this component only once on the page. */
+/** The page must contain this component exactly once. */
 export function LiveRegion() {
   /** `times` is the number of announcements. */
   const [said, setSaid] = useState({ text: "", times: 0 });

@@ -6,7 +6,7 @@ import { rateLimitsFrom } from "../client/rate-limits.ts";
 
 export interface ProblemWords {
   readonly title: string;
-  /** Empty if the title is sufficient. */
+  /** Empty if the title explains the problem completely. */
   readonly details: readonly string[];
 }
 

@@ -2,7 +2,10 @@ import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { type AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { OptionField } from "./option-fields.ts";
 
-/** Search settings as texts by their names in the API, such as `depth` or `options.<name>`. Default values are absent. */
+/**
+ * The search settings. Keys are the names in the API, such as `depth` or `options.<name>`. Values are texts. Settings with
+ * default values are absent.
+ */
 export type Settings = Readonly<Record<string, string>>;
 
 export type SearchRequest = Omit<
@@ -21,7 +24,7 @@ const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path"
 /** The largest length of a text: 218 moves of 16 characters, each with a space. No position has more than 218 legal moves. */
 const textMaxCharacters = 3_706;
 
-/** Keeps only known settings. Drops numeric settings whose text is not a number. */
+/** Removes unknown settings, and numeric settings whose text is not a number. */
 export function settingsFromRecord(record: Settings): Settings {
   return Object.fromEntries(
     Object.entries(record).filter(

@@ -5,10 +5,10 @@ import { readPasted } from "../pasted-text.ts";
 import { type FoundGame, foundGames } from "./found-games.ts";
 import { placeOfToken, type TextPlace } from "./text-place.ts";
 
-/** Storage key of the text in the field. */
+/** The storage key of the text in the field. */
 const place = "kibitz-pgn";
 
-/** Maximum size of a file, in MB. */
+/** The maximum size of a file, in MB. */
 const fileMaxMegabytes = 20;
 
 export interface TextViolation extends TextPlace {
@@ -52,9 +52,9 @@ export function createGameInput({ game, start }: Deps) {
   }
 
   /**
-   * Reviews a single game at once, or lists several games.
+   * Reviews a single game at once. If the text contains several games, lists the games.
    *
-   * @param name of the file, for the error message
+   * @param name the name of the file, for the error message
    */
   async function takeText(brought: string, name = "This text"): Promise<void> {
     const games = await foundGames(brought);

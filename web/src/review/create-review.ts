@@ -136,7 +136,7 @@ export function createReview({ game, client, request }: Deps) {
     }
   }
 
-  /** Ignores known moves: after a lost connection the service sends all moves again. */
+  /** Ignores a move that is already reviewed, because the service sends all moves again after a lost connection. */
   function takeMove(move: MoveReview): void {
     batch(() => {
       if (move.ply > moves.peek().length) {

@@ -48,7 +48,7 @@ export function known(tags: ReadonlyMap<string, string>, name: string): string |
   return /^[?.]*$/.test(value) ? undefined : value;
 }
 
-/** Finds the games whose tags contain all words, in upper or lower case. */
+/** Returns the games whose tags contain all words. Ignores upper and lower case. */
 export function gamesWith(words: string, games: readonly FoundGame[]): readonly FoundGame[] {
   const parts = words.toLowerCase().split(/\s+/);
   return games.filter(({ tags }) => {

@@ -38,7 +38,10 @@ export function Review() {
   );
 }
 
-/** Announces the move on the board. The slider of the graph already announces its own moves. */
+/**
+ * Announces the move on the board. Does not announce moves of the slider, because the slider already announces its own
+ * position.
+ */
 function useStepAnnouncements(): void {
   const { game, review } = usePage();
   const node = game.at.value;

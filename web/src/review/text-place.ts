@@ -4,7 +4,7 @@ export interface TextPlace {
   readonly end: number;
 }
 
-/** Maximum length of a quoted token, in characters. */
+/** The maximum length of a quoted token, in characters. */
 const tokenMax = 64;
 
 /** Returns the range of `token`. If the text does not contain `token` at `start`, returns the range of the word at `start`. */
@@ -14,7 +14,7 @@ export function placeOfToken(text: string, start: number, token: string): TextPl
   return { start, end: start + (isThere ? token : word).length };
 }
 
-/** Characters of a long line that are shown on each side of the error. */
+/** In a long line, this number of characters is shown before and after the error. */
 const aroundMax = 60;
 
 export function lineAround(text: string, { start, end }: TextPlace) {

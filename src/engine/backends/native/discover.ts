@@ -8,7 +8,7 @@ import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
 import { findExecutables, type NativeSearch } from "./find-executables.ts";
 
-/** Native engines introduce themselves within 0.1 s. A file that is not an engine must not delay the start for long. */
+/** Native engines answer `uci` within 0.1 s. A file that is not an engine must not delay the start for long. */
 const greetingMaxMs = 5000;
 
 /**
