@@ -37,7 +37,7 @@ searches do not show how long a search must wait.
 
 ## Metrics of the process and of Node.js
 
-The library [prom-client](https://github.com/siimon/prom-client) defines the names of these metrics. Kibitz starts to collect them at the first request for
+The library [prom-client](https://github.com/siimon/prom-client) defines the names of these metrics. Kibitz starts to collect these metrics at the first request for
 metrics. Earlier garbage collections are not counted.
 
 ${table(all.filter((family) => !isOurs(family)))}
