@@ -202,9 +202,9 @@ describe("a handler", () => {
       },
     ]);
     expect(await (await fetch(`${base}/bug`)).text()).toBe("done");
-    // The stream is aborted, so that a partial response does not look complete.
+    // The server aborts the stream, so that a partial response does not look complete.
     await expect(http2Get(base, { ":path": "/bug" })).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
-    // Over HTTP/2, Node emits this error only on the request, whose errors are not logged.
+    // Node emits this error over HTTP/2 only on the request. The server does not log errors of requests.
     expect(errors).toMatchObject([{ err: { code: "ERR_STREAM_WRITE_AFTER_END" } }]);
     expect((await fetch(`${base}/healthz`)).status).toBe(200);
   });

@@ -52,7 +52,7 @@ test.each([
   ["by process.exit directly afterwards", "process.exit(0)"],
   ["by an uncaught error", `throw new Error("a bug")`],
   ["a little later", "await new Promise((resolve) => setTimeout(resolve, 100))"],
-])("all log lines are written when the process ends %s", (_, end) => {
+])("all log lines of a process that ends %s are written", (_, end) => {
   // The first line may be written in the background, after the others.
   const lines = linesOf(end).map((line) => JSON.parse(line));
   expect(lines.toSorted((one, other) => one.index - other.index)).toMatchObject(
@@ -79,7 +79,7 @@ test("a process keeps running when the reader of its log has closed the pipe", a
   expect([code, printed]).toEqual([0, "the end\n"]);
 });
 
-test("the log omits unlisted fields and extra properties of errors", async () => {
+test("the log contains only known fields, and no extra properties of errors", async () => {
   const [line = ""] = await printedBy((log) => {
     const err = Object.assign(new Error("outer", { cause: new TypeError("inner") }), {
       headers: { authorization: "canary" },
@@ -176,7 +176,7 @@ function textIn(reader: number): string {
 test("a log with a slow reader buffers 4 MB and then logs how many lines were lost", async () => {
   const path = join(folder, "pipe");
   execFileSync("mkfifo", [path]);
-  // Opened for reading and writing, because opening a pipe only for writing would wait for a reader.
+  // Open the pipe for reading and writing, because opening a pipe only for writing waits for a reader.
   const fd = openSync(path, "r+");
   const reader = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
   const log = await createLog("info", { fd }, new EventEmitter());

@@ -163,7 +163,7 @@ async function abuse(calls: Calls, random: ReturnType<typeof createRandom>, aske
     () => left({ fen, depth: 30, options: weak }),
     () => calls.leaveStream({ fen, depth: 30, ...many }),
     () => calls.evaluate({ fen, depth, options: { ...weak, uci_chess960: random.below(2) === 0 } }),
-    // Variants of the search that is being compared: the same search, cancelled, and searches with one difference.
+    // `same` is the search whose answers the test compares. Cancel this search, and run searches with one difference.
     () => left(same),
     () => answered({ ...same, options: weak }),
     () => answered({ ...same, depth: same.depth - 1 }),

@@ -4,7 +4,7 @@ import { usePage, useService, useServiceInProcess } from "./support/open-page.ts
 import { testAccessibility } from "./support/test-accessibility.ts";
 
 describeWith("chromium")("the page on a wide screen", () => {
-  // The default limits without a key, except the request rate.
+  // The default limits of callers without a key, except that the request rate is not limited.
   const plans = usePlansFile({ id: "keyless", limits: { rates: [] } });
   const kibitz = usePage(useService({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }));
   const few = usePlansFile({ id: "keyless", limits: { rates: [rateOf("minute", 1, 60)] } });

@@ -9,7 +9,7 @@ import { makeSlow } from "./support/slow-device.ts";
 import { testAccessibility } from "./support/test-accessibility.ts";
 
 describeWith("chromium")("the quality of the page", () => {
-  // The default limits without a key, except the request rate.
+  // The default limits of callers without a key, except that the request rate is not limited.
   const plans = usePlansFile({ id: "keyless", limits: { rates: [] } });
   const kibitz = usePage(useService({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }));
   const few = usePlansFile({ id: "keyless", limits: { rates: [rateOf("minute", 1, 60)] } });

@@ -63,7 +63,7 @@ const storeAway = { available: false } as LimitStore;
 test.each([
   ["of one process", createLimits(createMemoryLimitStore())],
   [
-    "of nodes whose store is away",
+    "of nodes whose store is unavailable",
     createLimits(createMemoryLimitStore(), { store: storeAway, nodes: () => 2 }),
   ],
 ])(

@@ -54,7 +54,7 @@ test("a caller's first request is put first in the queue while 1,000 requests of
       }
       expect(said).toMatch(/^event: queued\ndata: \{"place": ?1,/);
       expect(said).toContain("event: done");
-      // At most three searches start: the second caller's own, one before it arrived, and one while its answer was sent.
+      // At most three searches start: the search of the second caller, one search before it, and one while its answer was sent.
       expect((engines[index]?.begun ?? 0) - begunBefore).toBeLessThanOrEqual(3);
     }
   } finally {

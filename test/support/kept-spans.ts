@@ -72,7 +72,7 @@ function treeOf(span: ReadableSpan, all: readonly ReadableSpan[]): SpanTree {
 
 const indexOf = ({ attributes }: ReadableSpan) => Number(attributes["kibitz.index"] ?? 0);
 
-/** The names of a span tree: the name of a span alone, or followed by the shapes of its child spans. */
+/** The names in a span tree: the name of a span without children, or a list of the span's name and its children's shapes. */
 export type Shape = string | readonly [string, ...Shape[]];
 
 export function shapeOf({ span, below }: SpanTree): Shape {

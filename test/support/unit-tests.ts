@@ -10,7 +10,7 @@ const outside =
 
 /** Returns the unit tests among these test files: the tests that import nothing that starts a process or opens a port. */
 export function unitTests(files: readonly string[]): readonly string[] {
-  return files.filter((file) => wayOutside(file) === undefined);
+  return files.filter((file) => importChainOutside(file) === undefined);
 }
 
 export function allTests(): readonly string[] {
@@ -18,7 +18,7 @@ export function allTests(): readonly string[] {
 }
 
 /** Returns the chain of imports by which a file reaches something outside the process, or undefined. */
-function wayOutside(file: string, root = here): readonly string[] | undefined {
+function importChainOutside(file: string, root = here): readonly string[] | undefined {
   const seen = new Set([file]);
   const open: (readonly string[])[] = [[file]];
   for (const way of open) {
@@ -26,7 +26,7 @@ function wayOutside(file: string, root = here): readonly string[] | undefined {
       if (outside.test(target)) {
         return [...way, target];
       }
-      // A missing target is part of a string, such as source text that a test writes.
+      // If the target does not exist, the match is no import but part of a string, such as source text that a test writes.
       if (!seen.has(target) && existsSync(posix.join(root, target)) && target.endsWith(".ts")) {
         seen.add(target);
         open.push([...way, target]);

@@ -84,9 +84,12 @@ describe("answers of tools", () => {
     [{}, /^The game goes on\.\n/],
     [{ moves: ["e4"] }, /^After 1 half-move, the last one e4 \(e2e4\): the game goes on\.\n/],
     [{ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" }, /^The game is over, a draw by stalemate \(1\/2-1\/2\)\.\n/],
-  ])("the text of an MCP tool for %j begins with a sentence", async (game, sentence) => {
-    expect((await ask("play_moves", game)).text).toMatch(sentence);
-  });
+  ])(
+    "the text of the MCP tool play_moves for %j begins with a sentence about the game",
+    async (game, sentence) => {
+      expect((await ask("play_moves", game)).text).toMatch(sentence);
+    },
+  );
 });
 
 /** Creates a caller with the given methods. All other methods fail the test. */
@@ -104,7 +107,7 @@ function callerOf(calls: Partial<Caller>): Caller {
   };
 }
 
-test("an MCP tool rounds the loss of a candidate move to a tenth of a point", async () => {
+test("an MCP tool shows how many pawns and how much winning chance a candidate move loses", async () => {
   const found = [
     { san: "e4", cp: 30, percent: 52.8 },
     { san: "d4", cp: 20, percent: 51.8 },

@@ -298,7 +298,7 @@ describe("errors of the protocol", () => {
       codes.push((await ask()).body.error);
     }
     expect(codes).toEqual(codes.map(() => ({ code: expect.any(Number), message: expect.any(String) })));
-    // The third message is refused unread.
+    // The server refuses the third message without reading the body.
     expect((await ask(message("tools/list"))).status).toBe(429);
   });
 

@@ -165,7 +165,7 @@ describeWith("redis")("limits of several nodes", () => {
     for (const entry of entries) {
       leave(entry, 300);
     }
-    // Long enough for a queue of failed writes to send them again.
+    // If failed writes were queued, the queue would send the writes again in this time.
     await sleep(1200);
     expect(await remainingOf(limits, one)).toEqual([700]);
     expect(await remainingOf(limits, other)).toEqual([700]);

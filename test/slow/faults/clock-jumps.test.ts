@@ -10,7 +10,7 @@ import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** Even a busy machine answers four requests of a finished game within this rate window. */
+/** Seconds of a rate window. Even a busy machine answers four requests for a finished game in this time. */
 const windowS = 4;
 const matedFen = "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3";
 const hourMs = 3_600_000;

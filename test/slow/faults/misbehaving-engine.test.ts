@@ -61,7 +61,7 @@ const ask = (more: object = {}) =>
 
 afterEach(async () => {
   await expect.poll(() => app.engines.starting, { timeout: patienceMs }).toBe(0);
-  // Only engines that the server knows still run.
+  // The server must know every engine process that still runs.
   await expect.poll(() => enginesRunning().length - app.engines.alive, { timeout: patienceMs }).toBe(0);
 });
 
