@@ -1,6 +1,6 @@
 /**
- * Takes screenshots of the page in four sizes, with light and dark colours. Writes them to `screenshots/` and `docs/page.png`.
- * Needs Chromium.
+ * Takes screenshots of the page in four sizes, with light and dark colours. Writes the screenshots to `screenshots/` and
+ * `docs/page.png`. Needs Chromium.
  *
  *     npm run screenshots                 takes all screenshots
  *     node tools/screenshots.ts --docs    writes only docs/page.png

@@ -33,7 +33,7 @@ export class UnreachableError extends Error {}
 
 const nextActions: readonly NextAction[] = errorCodes.map((code) => errorKind(code).nextAction);
 
-/** Replaces an unknown code of a newer service with a known code of the same HTTP status. */
+/** Returns a known code with the same HTTP status if the code is unknown. A newer service may send unknown codes. */
 export function knownCodeOf({ code, status }: Problem): ErrorCode {
   return (
     errorCodes.find((known) => known === code) ??

@@ -122,7 +122,7 @@ function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
   return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }
 
-/** Sorts older versions first, then lite networks before full networks, then by id. */
+/** Sorts older versions before newer versions, then lite networks before full networks, then by id. */
 function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   return (
     compareVersions(a.version, b.version) ||

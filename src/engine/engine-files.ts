@@ -4,8 +4,8 @@ import { installedFiles } from "./backends/wasm/discover.ts";
 import { statsOf } from "./file-integrity.ts";
 
 /**
- * Returns a text that changes when an engine file is added, removed or replaced. Does not read the content, because a network
- * has 99 MB.
+ * Returns a text that changes when an engine file is added, removed or replaced. Does not read the content of the files,
+ * because a file can have 99 MB.
  */
 export async function stateOfEngineFiles(where: NativeSearch): Promise<string> {
   const modules = wasmBuilds.map(({ package: name, loader }) => installedFiles(name, loader));

@@ -72,8 +72,8 @@ export function durationText(seconds: number): string {
 }
 
 /**
- * Escapes `%` and non-printable characters for the header `grpc-message`. Connect's own function also escapes `:`, which some
- * clients show as `%3A`. That function also throws at half of a surrogate pair.
+ * Escapes `%` and non-printable characters for the header `grpc-message`. Connect's own function also escapes `:`, and some
+ * clients then show `%3A`. Connect's function also throws at half of a surrogate pair.
  */
 export function grpcMessage(text: string): string {
   return text.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent);

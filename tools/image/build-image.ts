@@ -50,7 +50,7 @@ function settingsOfNpm(folder: string): readonly string[] {
       stdio: ["ignore", "pipe", "ignore"],
     }).trim();
   const configured = setting("cafile");
-  // Use Node's extra certificates, because npm trusts them too.
+  // Use Node's extra certificates, because npm trusts these certificates too.
   const cafile =
     configured === "null" || configured === "" ? (process.env.NODE_EXTRA_CA_CERTS ?? "") : configured;
   const file = join(folder, "npmrc");

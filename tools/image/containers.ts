@@ -25,7 +25,7 @@ const noTimer = /systemd connection/;
 export function openContainers(): Containers {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-image-"));
   const config = join(folder, "containers.conf");
-  // Set lower limits than Podman's default of a million, which fails if this process has a lower limit.
+  // Set lower limits than Podman's default of a million. The default fails if this process has a lower limit.
   writeFileSync(config, '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n');
   mkdirSync(join(folder, "store"));
   const own = [

@@ -7,7 +7,7 @@ import {
 } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import type { Json } from "./json.ts";
 
-/** Returns the buf.validate rules of a field. For a list, returns the rules of the list, and not those of its items. */
+/** Returns the buf.validate rules of a field. For a list, omits the rules of the items. */
 export function rulesOfField(field: DescField): FieldRules {
   return getOption(field, fieldOption);
 }

@@ -59,7 +59,7 @@ function schemaOfWellKnown({ typeName }: DescMessage): Json | undefined {
   }
 }
 
-/** Describes 64-bit integers as numbers, because the JSON API writes them as numbers. */
+/** Describes 64-bit integers as numbers, because the JSON API writes 64-bit integers as numbers. */
 function schemaOfScalar(type: ScalarType, field: DescField): Json {
   switch (type) {
     case ScalarType.STRING:

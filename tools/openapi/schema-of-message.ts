@@ -29,7 +29,7 @@ function isRequired(field: DescField): boolean {
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
 }
 
-/** Leaves out the keyword `default`, because generated clients would then reject a request without the field. */
+/** Omits the keyword `default`. With this keyword, generated clients would reject a request without the field. */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
   // A scalar field without `optional` must not be null, because proto3 cannot represent its absence.
@@ -79,7 +79,7 @@ function canBeNull(field: DescField): boolean {
   return field.oneof !== undefined || field.proto.proto3Optional;
 }
 
-/** Describes a `oneof` in words, because generators make broken types from the keyword `oneOf`. */
+/** Describes a `oneof` as text, because code generators make wrong types from the keyword `oneOf`. */
 function descriptionOf(desc: DescMessage): string {
   const choices = desc.oneofs.map((choice) => {
     const names = choice.fields.map(({ name }) => `\`${name}\``);

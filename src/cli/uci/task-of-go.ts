@@ -62,7 +62,7 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
     limits: {
       multipv,
       ...(depth !== undefined && { depth }),
-      // Set the node limit even if the command does not: without it, the default depth would end the search.
+      // Always set a node limit: without a node limit, the default depth would end the search.
       ...((nodes !== undefined || isOpen) && { nodes: BigInt(nodes ?? bounds.nodes) }),
       ...((isOpen || time) && {
         movetimeMs: Math.min(Math.max(searchMs, requestBounds.movetimeMs.minimum), bounds.movetimeMs),

@@ -41,8 +41,8 @@ const openFilesMax = 256;
 const hideScript = 'mount -t tmpfs -o size=4k,mode=0 none "$1" && shift && exec "$@"';
 
 /**
- * Returns programs of util-linux, the outermost first. If `user` is set, root starts the chain of programs, and the last
- * program changes to `user`.
+ * Returns the programs of util-linux for the sandbox, in the order of their start. If `user` is set, root starts the first
+ * program, and the last program changes to `user`.
  */
 export function linksFor(user: EngineUser | undefined, hidden: string | undefined): readonly Link[] {
   // If the server does not run as root, a user namespace gives the rights that the other namespaces need.

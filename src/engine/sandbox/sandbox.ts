@@ -44,8 +44,8 @@ export const noSandbox: Sandbox = {
 };
 
 /**
- * The memory limit of an engine in MiB: `baseMb` plus the hash table plus `threadMb` for each thread. The limit is three times
- * the usual need.
+ * The memory limit of an engine in MiB is `baseMb`, plus the hash table, plus `threadMb` for each thread. Engines normally need
+ * a third of the limit.
  */
 const baseMb = 1536;
 const threadMb = 64;

@@ -53,7 +53,7 @@ class UciSession implements EngineSession {
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
-  /** Searches change these options. The cleaning after a search resets them. */
+  /** Searches change these options. After a search, the cleaning resets these options. */
   #options: OptionState = createOptionState([]);
 
   constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes) {

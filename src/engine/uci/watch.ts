@@ -53,7 +53,10 @@ export function watchSilence(
 }
 
 export interface WatchTimes {
-  /** The time from the start of the process to `readyok`. The full network needs 1 s, and several seconds on a busy machine. */
+  /**
+   * The time limit from the start of the process to `readyok`. An engine with the full network needs 1 s, or several seconds on
+   * a busy machine.
+   */
   readonly startMs: number;
   /** After this time without output during a search, `isready` is sent. */
   readonly silenceMs: number;

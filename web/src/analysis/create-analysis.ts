@@ -18,7 +18,7 @@ export type SearchState =
   /** `idle`: no search was requested. `asking`: no evaluation has arrived yet. */
   | { readonly kind: "idle" | "asking" | "searching" | "done" | "stopped" }
   | { readonly kind: "queued"; readonly place: number; readonly waitMs: number }
-  /** The page repeats the request when `wait` ends. */
+  /** The page repeats the request at the end of `wait`. */
   | { readonly kind: "waiting"; readonly wait: Wait }
   | { readonly kind: "refused"; readonly error: unknown };
 
@@ -123,7 +123,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     }
   }
 
-  /** Waits `afterMs`, or longer if the service requested a longer wait. */
+  /** Waits `afterMs`. Waits longer if the service requested a longer wait. */
   async function untilDue(afterMs: number, ended: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const endsAt = Math.max(performance.now() + afterMs, limit?.endsAt ?? 0);

@@ -18,7 +18,7 @@ type KeyState =
   | { readonly kind: "none" }
   | { readonly kind: "asking" }
   | { readonly kind: "known"; readonly own: GetKeyResponse }
-  /** The page repeats the request when `wait` ends. */
+  /** The page repeats the request at the end of `wait`. */
   | { readonly kind: "waiting"; readonly wait: Wait }
   | { readonly kind: "failed"; readonly error: unknown };
 

@@ -17,7 +17,6 @@ export interface Exchange {
   /** The response headers. Undefined until the response starts. */
   readonly headers: Headers | undefined;
   readonly answer: Message | undefined;
-  /** The thrown error if `state` is `failed`. */
   readonly error: unknown;
   /** The duration of the call in milliseconds. Undefined until the call ends. */
   readonly totalMs: number | undefined;

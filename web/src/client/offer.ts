@@ -15,7 +15,7 @@ export interface Offer {
   dispose(): void;
 }
 
-/** Retries until the service responds. */
+/** Loads the engines and the price. Retries until the service responds. */
 export function createOffer(analyses: Client<typeof AnalysisService>): Offer {
   const engines = signal<ListEnginesResponse | undefined>();
   const price = signal<GetPriceResponse | undefined>();

@@ -58,7 +58,7 @@ function readGame(text: string): Game {
   }
   const cut: string[] = [];
 
-  /** Builds the children of a node. The first child continues with the move `index` of the played moves in `line`. */
+  /** Builds the children of a node. The first child is the move `index` of `line`, which contains the played moves. */
   function withLines(node: GameNode, written: Node<PgnNodeData>, line: Line, index: number): GameNode {
     let children: readonly GameNode[] = [];
     for (const child of written.children) {

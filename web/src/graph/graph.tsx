@@ -5,9 +5,9 @@ import { Mark, type Marked } from "./mark.tsx";
 
 /** `x` is an integer. */
 export interface GraphPoint extends Place {
-  /** Text for screen readers, such as `12… Nf6, blunder, White’s chances 34%`. */
+  /** The text for screen readers, such as `12… Nf6, blunder, White’s chances 34%`. */
   readonly words: string;
-  /** Short text beside the pointer, such as `12… Nf6?? −1.30`. */
+  /** The short text beside the pointer, such as `12… Nf6?? −1.30`. */
   readonly tip?: string;
   readonly mark?: Marked;
 }

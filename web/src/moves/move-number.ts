@@ -4,7 +4,7 @@ import type { GameNode } from "../game/game.ts";
 /**
  * Returns the move number: `12.` for White, `12…` for Black.
  *
- * @param index counts the moves after the position from 0; -1 is the move before the position
+ * @param index 0 for the first move after the position; -1 for the move before the position
  */
 export function moveNumber({ turn, board }: Pick<Position, "turn" | "board">, index = -1): string {
   const plies = index + (turn === "white" ? 0 : 1);

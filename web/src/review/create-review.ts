@@ -30,7 +30,7 @@ import { nextJudged } from "./judged.ts";
 export type Progress =
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly queued: Queued | undefined }
-  /** The page repeats the request when `wait` ends. */
+  /** The page repeats the request at the end of `wait`. */
   | { readonly kind: "waiting"; readonly wait: Wait }
   | { readonly kind: "stopped" }
   | { readonly kind: "failed"; readonly error: unknown }
@@ -84,7 +84,7 @@ export function createReview({ game, client, request }: Deps) {
     }
     return reviewOf(node)?.evaluation;
   }
-  /** The last reviewed node on the path to the board. */
+  /** The last reviewed node on the path to the position on the board. */
   const branch = computed(() => game.path.value.findLast((node) => reviewOf(node)) ?? game.game.value.start);
 
   function requestOf(pgn: string): ReviewGameRequest {
