@@ -19,9 +19,9 @@ export interface AccessOptions {
   /** `public`: an API key is optional. `keys`: analyses require a key. `open`: no limits apply. */
   readonly mode: "public" | "keys" | "open";
   readonly plans: readonly Plan[];
-  /** The maximum number of keys that one address can create within 24 hours. 0: only the operator creates keys. */
+  /** The maximum for one address within 24 hours. 0: only the operator creates keys. */
   readonly keysPerDay: number;
-  /** A key that a caller created expires after this number of days without use. 0: such keys never expire. */
+  /** Keys that callers created expire after this number of days without use. 0: these keys never expire. */
   readonly keyExpiryDays: number;
   readonly selfServiceKeysMax: number;
   readonly pepper: string | undefined;
@@ -30,7 +30,7 @@ export interface AccessOptions {
   readonly knownMs?: number;
   readonly stores: {
     readonly keys: KeyStore;
-    /** Keeps engine time across restarts. Undefined if several nodes share a store: the shared store keeps the engine time. */
+    /** Keeps the used engine time across restarts. Undefined if several nodes share a store. */
     readonly usage?: UsageStore;
   };
   readonly shared?: SharedAccess;
@@ -39,14 +39,11 @@ export interface AccessOptions {
 
 export interface SharedAccess {
   readonly limits: SharedLimitStore;
-  /**
-   * Returns milliseconds since 1970 by a clock that all nodes share. Returns undefined before the clock was read for the first
-   * time.
-   */
+  /** Returns milliseconds since 1970 by a clock that all nodes share. Undefined until the clock was read once. */
   now(): number | undefined;
 }
 
-/** The maximum number of rows that one call of `prune` deletes. Deleting so few rows takes about a millisecond. */
+/** Deleting this number of rows takes about a millisecond. */
 const prunedAtOnce = 20;
 
 export type Access = Awaited<ReturnType<typeof createAccess>>;
@@ -72,7 +69,7 @@ export async function createAccess(options: AccessOptions) {
   await memory.restore();
   const limits = createLimits(memory, shared?.limits);
 
-  /** Looks up a key. Looking up takes time, so each unknown key adds an error to the error quota of the caller's address. */
+  /** Each look-up of an unknown key adds an error to the error quota of the caller's address. */
   async function keyOf(authorization: string, caller: Account): Promise<KeyRecord> {
     let isLookedUp = false;
     try {
@@ -89,10 +86,7 @@ export async function createAccess(options: AccessOptions) {
   }
 
   return {
-    /**
-     * Throws `invalid_api_key` or `store_unavailable`. Throws `rate_limited` if the error quota is used up and the key is not
-     * in memory.
-     */
+    /** Throws `invalid_api_key`, `store_unavailable`, or `rate_limited` if the error quota is used up. */
     async accountOf(request: Origin): Promise<Account> {
       const { authorization, hasXApiKey } = request;
       const address = clientAddress(request);
@@ -110,7 +104,6 @@ export async function createAccess(options: AccessOptions) {
     addressOf: clientAddress,
     isKeyRequired: mode === "keys",
     plans,
-    /** Undefined if callers cannot create keys. */
     selfService:
       keysPerDay > 0
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
@@ -119,10 +112,7 @@ export async function createAccess(options: AccessOptions) {
     longCalls: createLongCalls(),
     keys: issuer,
     lookUps: () => authenticator.counters,
-    /**
-     * Stores the engine time, and the last use of each key. If storing fails, the promise rejects, and the next call tries
-     * again.
-     */
+    /** Stores the engine time and the last use of each key. After a rejection, the next call tries again. */
     async flush(): Promise<void> {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
       const failed = flushed.find((one) => one.status === "rejected");
@@ -130,7 +120,7 @@ export async function createAccess(options: AccessOptions) {
         throw failed.reason;
       }
     },
-    /** Deletes a few expired or revoked keys, and a few windows that have ended. Call this regularly. */
+    /** Deletes a few ended keys and windows. Call this regularly. */
     async prune(): Promise<void> {
       await keys.prune(expiry.ended(), prunedAtOnce);
       await stores.usage?.prune(Date.now(), prunedAtOnce);
@@ -162,7 +152,6 @@ const noKeys: KeyStore = {
   keepPepperCheck: async (value) => value,
 };
 
-/** Creates the access control for requests from the command line. No limits apply, and nothing is stored. */
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: noKeys };
   const log = { warn() {} };
@@ -179,13 +168,9 @@ function explained(issuer: KeyIssuer): KeyIssuer {
   };
 }
 
-/**
- * Milliseconds. An earlier retry would probably fail: a locked database has already been retried for some seconds, and only an
- * operator can free space on a full disk.
- */
+/** Milliseconds. An earlier retry would probably fail, because a locked database was already retried for some seconds. */
 const retryAfterMs = 5000;
 
-/** Replaces a StoreUnavailable error by `store_unavailable`. Throws any other error unchanged. */
 function explain(cause: unknown): never {
   if (!(cause instanceof StoreUnavailable)) {
     throw cause;

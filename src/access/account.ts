@@ -4,21 +4,15 @@ import { openPlan, type Plan } from "./plans.ts";
 export type { KeyRecord };
 
 export interface Account {
-  /**
-   * The caller's name in limits and in the queue. The name is one of these:
-   * - the caller's address, for requests without a key
-   * - the id of the key, if the operator created the key
-   * - a name with the address that created the key, for all other keys
-   */
+  /** The caller in limits and in the queue: an address, or the result of {@link subjectOfKey}. */
   readonly subject: string;
   readonly address: string;
   readonly plan: Plan;
   readonly key: KeyRecord | undefined;
 }
 
-/** Returns the same subject for all keys that one address created. An address cannot raise its limits by creating more keys. */
+/** All keys that one address created have the same subject, so that more keys do not raise the limits. */
 export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
-  // The subject differs from the address, because requests without a key are counted separately.
   return issuedTo === undefined ? id : `keys of ${issuedTo}`;
 }
 

@@ -8,15 +8,7 @@ import { tooManyCalls } from "./limit-errors.ts";
 import type { Limits } from "./limits.ts";
 import { hasRateLimitHeaders, setRateLimitHeaders } from "./rate-limit-fields.ts";
 
-/**
- * Admits or rejects a request by its headers, before the body is read. An invalid key is rejected even if no key is required.
- * Otherwise, the client would not notice that the key is invalid.
- *
- * Errors by {@link CallKind}:
- * - every kind: `invalid_api_key`, `store_unavailable`, `rate_limited`
- * - `message`, `limited` and `long`: also `api_key_required`, `overloaded`
- * - `long`: also `quota_exhausted`, `concurrency_limited`
- */
+/** Admits or rejects a request before its body is read. An invalid key is rejected even if no key is required. */
 export type AdmitCall = (
   request: RequestContext,
   outcome: RequestOutcome,
@@ -24,33 +16,27 @@ export type AdmitCall = (
 ) => Promise<AdmittedCall>;
 
 /**
- * - `call`: a call that needs no engine. The limits count this call by address.
- * - `message`: an MCP message. The limits first count the message as a `call`, because the body is still unread.
- * - `limited`: an analysis. The limits count the analysis by caller.
- * - `long`: a batch or review. The limits count a batch or review by caller, and also limit the number in flight.
+ * - `call`: a call that needs no engine, counted by address
+ * - `message`: an MCP message, counted like `call` until its body is read
+ * - `limited`: an analysis, counted by caller
+ * - `long`: a batch or review, counted by caller; the number in flight is also limited
  */
 export type CallKind = "call" | "limited" | "long" | "message";
 
 export interface AdmittedCall {
   readonly account: Account;
-  /**
-   * Call this before a slow step. Throws `rate_limited` if other requests have used up the caller's error quota in the
-   * meantime.
-   */
+  /** Call this before a slow step. Throws `rate_limited` if the caller's error quota is used up. */
   check(): void;
-  /** Call this if the body of an MCP message requests an analysis. The limits then count an analysis instead of a call. */
+  /** Call this if an MCP message requests an analysis. The limits then count an analysis instead of a call. */
   countAsAnalysis(): void;
-  /** Call this if the request fails before its RPC method is called. Counts the error and sets the RateLimit headers. */
+  /** Call this if the request fails before its RPC method is called. */
   refused(error: KibitzError): Promise<void>;
 }
 
-/**
- * Milliseconds before each `rate_limited` response. Without this delay, a client that retries at once could slow down other
- * clients.
- */
+/** Milliseconds before each `rate_limited` response, so that clients that retry at once do not slow down other clients. */
 const refusalPauseMs = 100;
 
-/** @param isLate returns true if the event loop is so slow that another request would delay the accepted requests */
+/** `isLate` returns true if the event loop is too busy to accept another request. */
 export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCall {
   const { limits, longCalls } = access;
   const callRates = createCallRates();
@@ -63,10 +49,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     }
   }
 
-  /**
-   * Counts a batch or review until its call ends. Counting begins before the body is read, because reading is slow and the body
-   * uses memory.
-   */
+  /** Counts a batch or review before its body is read, because reading is slow and the body uses memory. */
   async function countLongCall(account: Account, outcome: RequestOutcome): Promise<void> {
     await limits.refuseUsedUp(account);
     const place = longCalls.begin(account, outcome);

@@ -7,21 +7,16 @@ import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 interface AuthenticatorOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
-  /** Default: keys never expire. */
   readonly expiry?: KeyExpiry;
-  /**
-   * Milliseconds for which the service caches a valid key. If another process revokes the key, the cached key still works until
-   * this time has passed.
-   */
+  /** Milliseconds for which a valid key is cached. A key that another process revokes works until this time has passed. */
   readonly knownMs?: number;
-  /** Returns milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
 /** Milliseconds. Must be less than 5 s: the documentation promises that a revoked key stops working within 5 s. */
 export const defaultKnownMs = 3000;
 
-/** Milliseconds for which a key in memory stays valid while the store is unavailable. */
+/** Milliseconds for which a cached key stays valid while the store is unavailable. */
 const graceMs = 60_000;
 
 const keysMax = 10_000;
@@ -38,9 +33,9 @@ export function createAuthenticator({
   knownMs = defaultKnownMs,
   now = () => Date.now(),
 }: AuthenticatorOptions) {
-  // The index is the key and not its hash, so that a known key needs no hashing. The key never leaves this memory.
+  // Index by the key and not by its hash, so that a known key needs no hashing.
   const found = new LRUCache<string, FoundKey>({ max: keysMax });
-  /** The look-ups that are running, by key. A second request with the same key waits for the running look-up. */
+  /** A second request with the same key waits for the running look-up. */
   const lookUps = new Map<string, Promise<KeyRecord>>();
   let uses = new Map<string, number>();
   let hits = 0;
@@ -81,14 +76,10 @@ export function createAuthenticator({
   }
 
   return {
-    /** Counters since the start. `hits`: the key was in memory. `misses`: the key was read from the store. */
     get counters() {
       return { hits, misses };
     },
-    /**
-     * Throws `invalid_api_key` or StoreUnavailable.
-     * @param beforeLookUp called if the key is not in memory, before the store is read; may throw
-     */
+    /** Throws `invalid_api_key` or StoreUnavailable. Calls `beforeLookUp` before the store is read. */
     async keyOf(authorization: string, beforeLookUp = () => {}): Promise<KeyRecord> {
       const key = keyFromHeader(authorization);
       const known = found.get(key);
@@ -112,7 +103,7 @@ export function createAuthenticator({
         found.delete(key);
       }
     },
-    /** Stores the times at which keys were used. If storing fails, the next call tries again. */
+    /** Stores the last use of each key. After a rejection, the next call tries again. */
     async flush(): Promise<void> {
       const written = uses;
       uses = new Map();
@@ -129,7 +120,6 @@ export function createAuthenticator({
   };
 }
 
-/** Throws if the header is not exactly one bearer token. An invalid header is never handled like a missing header. */
 function keyFromHeader(authorization: string): string {
   const key = /^bearer +(\S+) *$/i.exec(authorization)?.[1];
   if (key === undefined) {
@@ -146,20 +136,20 @@ export function isOtherScheme(authorization: string): boolean {
   return !/^(?:bearer\b|\S+$)/i.test(authorization);
 }
 
-/** Errors name only these schemes. The first word of any other header may be part of a secret. */
+/** The first word of any other header may be part of a secret. */
 const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
 
-/** @param violation the end of the sentence "The request …", such as `has an X-API-Key header` */
+/** `violation` is the end of the sentence "The request …", such as `has an X-API-Key header`. */
 export function wrongHeader(violation: string): KibitzError {
   return invalid(`The request ${violation}: send your API key as \`Authorization: Bearer kbz_…\`.`);
 }
 
-/** Takes the same time for all texts of equal length. Otherwise, an attacker could guess a hash character by character. */
+/** Takes the same time for all texts of equal length. Otherwise, an attacker could guess a hash step by step. */
 function isEqual(a: string, b: string): boolean {
   return a.length === b.length && timingSafeEqual(Buffer.from(a), Buffer.from(b));
 }
 
-/** @param detail the error message; must not repeat the header, which may contain a secret */
+/** The message must not repeat the header, which may contain a secret. */
 function invalid(detail: string): KibitzError {
   return new KibitzError("invalid_api_key", detail);
 }

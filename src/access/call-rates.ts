@@ -2,17 +2,17 @@ import { createWindows } from "../storage/memory/windows.ts";
 import { type Plan, ratesOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
-/** Counts calls that need no engine. Each node counts its own calls by address, because such a call costs little. */
+/** Each node counts its own calls by address, because such a call costs little. */
 export function createCallRates() {
   const windows = createWindows();
-  /** The plan is not part of a window's name: callers at one address share the window even if their plans differ. */
+  /** Callers at one address share a window even if their plans differ. */
   const windowsOf = (subject: string, plan: Plan) =>
     ratesOf(plan, "call").map((policy) => ({
       policy,
       window: { rate: "calls", subject, windowMs: policy.windowS * 1000 },
     }));
   return {
-    /** Counts a call. If a window is already used up, counts nothing and returns this window. */
+    /** Counts a call, or returns the window that is used up. */
     take(address: string, plan: Plan): RateWindow | undefined {
       const counted = windowsOf(address, plan);
       const usedUp = counted

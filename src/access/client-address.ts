@@ -8,8 +8,8 @@ interface Origin {
 }
 
 /**
- * Returns the caller's address: the address of the connection, or the last address in X-Forwarded-For that is not a trusted
- * proxy. Clients can forge earlier addresses in the header. Without a trusted proxy, the header is ignored.
+ * Returns the last address in X-Forwarded-For that is not a trusted proxy, because clients can forge earlier addresses.
+ * Without a trusted proxy, returns the address of the connection.
  */
 export function createClientAddress(
   trusted: readonly string[],
@@ -58,10 +58,7 @@ function withoutPort(entry: string): string {
   return bracketed ?? dotted ?? entry;
 }
 
-/**
- * Returns a function that is true for an address in one of the networks.
- * @param networks addresses or CIDRs
- */
+/** `networks` are addresses or CIDRs. */
 export function createNetworkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {
@@ -81,8 +78,8 @@ const familyOf = (address: string) => (isIP(address) === 4 ? "ipv4" : "ipv6");
 const endsWithIPv4 = createNetworkTest(["::ffff:0:0/96", "64:ff9b::/96"]);
 
 /**
- * Returns an IPv4 address unchanged, and the /64 network of an IPv6 address: one client can use every address of a /64. Stored
- * keys contain the result, so the format of the result must not change.
+ * Returns the /64 network of an IPv6 address, because one client can use every address of a /64.
+ * Stored keys contain the result, so the format of the result must not change.
  */
 function nameOf(text: string): string {
   if (isIP(text) !== 6) {
@@ -93,10 +90,7 @@ function nameOf(text: string): string {
   return endsWithIPv4(text) ? address.toByteArray().slice(12).join(".") : networkName(address, 4);
 }
 
-/**
- * Returns the /48 network that contains a /64 network, because many customers have a /48. Returns undefined for an IPv4
- * address.
- */
+/** Returns the /48 network that contains a /64 network. Returns undefined for an IPv4 address. */
 export function widerNetworkOf(name: string): string | undefined {
   return name.endsWith("::/64") ? networkName(ipaddr.IPv6.parseCIDR(name)[0], 3) : undefined;
 }

@@ -6,7 +6,7 @@ import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** Adds errors to each window of the caller's error quota. Resolves with the new use of each window. */
+/** Resolves with the new use of each window of the caller's error quota. */
 type AddRefusals = (
   account: Account,
   refusals: number,
@@ -17,16 +17,10 @@ interface UsedUp {
   readonly endsAt: number;
 }
 
-/**
- * The maximum number of callers in memory. Beyond this number, the least recently seen caller is forgotten until its next
- * error.
- */
+/** Beyond this number of callers, the least recently seen caller is forgotten until its next error. */
 const callersMax = 10_000;
 
-/**
- * Rejects the requests of a caller that has used up the error quota. The requests are rejected before their bodies are read,
- * because an invalid request costs the server as much as a valid request.
- */
+/** Requests of a caller whose error quota is used up are rejected before their bodies are read. */
 export function createErrorQuota(addRefusals: AddRefusals) {
   const usedUp = new LRUCache<string, UsedUp>({ max: callersMax });
 
@@ -48,7 +42,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
   }
 
   return {
-    /** Throws `rate_limited` if the error quota is used up. Reads only memory, so frequent calls are cheap. */
+    /** Throws `rate_limited` if the error quota is used up. Reads only memory. */
     check(account: Account): void {
       const used = usedUp.get(idOf(account));
       const waitMs = used ? used.endsAt - performance.now() : 0;
@@ -56,7 +50,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
         throw errorQuotaExceeded(used.policy, waitMs, account.plan);
       }
     },
-    /** @param readBytes bytes of the body that were read before the error was found */
+    /** `readBytes`: the bytes of the body that were read before the error was found. */
     count(account: Account, error: KibitzError, readBytes = 0): void {
       const refusals = refusalsIn(error, readBytes);
       if (refusals > 0) {
@@ -69,10 +63,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
 
 const idOf = ({ subject, plan }: Account) => `${plan.id} ${subject}`;
 
-/**
- * Returns the number of units that an error adds to the error quota. An error costs one unit less if the client must only wait.
- * A short request with such an error is free.
- */
+/** An error costs one unit less if the client must only wait, so a short request with such an error is free. */
 function refusalsIn({ code, cost: ownCost }: KibitzError, readBytes: number): number {
   const cost = Math.max(ownCost, costOfBytes(readBytes));
   switch (refusalKind(code)) {

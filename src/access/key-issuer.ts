@@ -8,7 +8,7 @@ import { freePlan } from "./plans.ts";
 interface KeyWish {
   readonly name: string | undefined;
   readonly plan: string;
-  /** The address of the caller that creates the key; undefined if the operator creates the key. */
+  /** The address of the caller that creates the key. Undefined if the operator creates the key. */
   readonly issuedTo?: string | undefined;
   readonly terms?: IssueTerms;
 }
@@ -16,12 +16,9 @@ interface KeyWish {
 export type IssuedKey =
   | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
   | TooManyKeys
-  /** The maximum number of stored keys is reached. */
   | { readonly kind: "full" };
 
-/**
- * An address or network has already created its maximum of `max` keys. The next key can be created in `waitMs` milliseconds.
- */
+/** The next key can be created in `waitMs` milliseconds. */
 export interface TooManyKeys {
   readonly kind: "too_many";
   readonly of: "address" | "network";
@@ -32,9 +29,7 @@ export interface TooManyKeys {
 interface KeyIssuerOptions {
   readonly keys: KeyStore;
   readonly pepper: string | undefined;
-  /** Called with the id of a key whose secret is no longer valid. */
   readonly onEnded?: (id: string) => void;
-  /** Returns milliseconds since 1970. Default: the clock of this machine. */
   readonly now?: () => number;
 }
 
@@ -47,7 +42,6 @@ export function createKeyIssuer({
   now = () => Date.now(),
 }: KeyIssuerOptions) {
   const issuer = {
-    /** Resolves after the key is stored. Only the hash of the key is stored. */
     async issue({ name, plan, issuedTo, terms }: KeyWish): Promise<IssuedKey> {
       const key = createApiKey();
       const hash = hashOfApiKey(key, pepper);
@@ -68,9 +62,7 @@ export function createKeyIssuer({
           return issued;
       }
     },
-    /**
-     * Creates a key with the same name and plan, and revokes the old key. Resolves with undefined if the old key is not valid.
-     */
+    /** Revokes the key and creates a key with the same name and plan. Resolves with undefined if the key is invalid. */
     async rotate(id: string): Promise<IssuedKey | undefined> {
       const record = await keys.findById(id);
       if (record === undefined || record.revokedAt !== undefined) {
@@ -95,10 +87,7 @@ export function createKeyIssuer({
 interface SelfServiceWish {
   readonly address: string;
   readonly name: string | undefined;
-  /**
-   * If the same address sends the same idempotency key again within a day, the response contains the same key record with a new
-   * secret.
-   */
+  /** If the same address repeats this key within a day, the response contains the same key record with a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -110,10 +99,7 @@ interface SelfServiceOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/**
- * The quota of a /48 network is the quota of one address multiplied by this number. Without this quota, a customer with a /48
- * network could create all keys of the service.
- */
+/** The quota of a /48 network is this number times the quota of an address, because many customers have a /48. */
 const addressesOfNetwork = 10;
 
 export function createSelfService(options: SelfServiceOptions) {

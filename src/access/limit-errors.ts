@@ -11,14 +11,11 @@ export interface Refusal {
   readonly code: "rate_limited" | "quota_exhausted" | "concurrency_limited";
   readonly limit: string;
   readonly quota: number;
-  /**
-   * Milliseconds until the same request would be admitted. The time is exact for a window. For concurrent searches, the time is
-   * an estimate.
-   */
+  /** Milliseconds until the same request would be admitted. For concurrent searches, the time is an estimate. */
   readonly retryAfterMs: number;
 }
 
-/** Rounds the wait up to full seconds, at least one second. A client that waits exactly this long must not be too early. */
+/** Rounds the wait up to full seconds, because a client that waits exactly this long must not be too early. */
 function limitError(
   code: ErrorCode,
   quota: string,

@@ -14,12 +14,9 @@ import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
 interface EnterOptions {
-  /** The number of requests to count. Default: 1. Use 0 if the request is already counted. */
+  /** Default: 1. Use 0 if the request is already counted. */
   readonly requests?: number;
-  /**
-   * If the caller already runs its maximum number of searches, the request waits until a search ends or this signal aborts. If
-   * this signal is undefined, the request is rejected at once.
-   */
+  /** The request may wait for the end of another search until this signal aborts. If undefined, the request never waits. */
   readonly waiting?: AbortSignal | undefined;
 }
 
@@ -29,10 +26,7 @@ export type LimitDecision =
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
 export interface Admission {
-  /**
-   * Call this when the request ends. Adds `engineMs` to the used engine time. If there was no response and no engine time, the
-   * request is no longer counted.
-   */
+  /** Call this when the request ends. A request without response and engine time is not counted. */
   leave(engineMs: number, answered: boolean): void;
   /** Call this when a search has ended, so that the caller can start another search. */
   freePlace(): void;
@@ -40,25 +34,21 @@ export interface Admission {
 
 export interface SharedLimitStore {
   readonly store: LimitStore;
-  /** Returns the number of nodes. While the store is unavailable, returns the last known number. */
+  /** While the store is unavailable, returns the last known number. */
   nodes(): number;
 }
 
 export type Limits = ReturnType<typeof createLimits>;
 
 /**
- * Counts requests and concurrent searches by caller.
- *
- * Counts engine time by caller and also by address. A caller gets no more engine time by using many keys or many addresses.
- *
- * While the shared store is unavailable, each node counts in `memory`. Each quota is then divided by the number of nodes.
+ * Engine time is counted by caller and by address, so that many keys or addresses give no additional engine time.
+ * While the shared store is unavailable, each node counts in `memory`, with its fraction of each quota.
  */
 export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore) {
   async function ask<T>(
     account: Account,
     run: (store: LimitStore, account: Account) => Promise<T>,
   ): Promise<T> {
-    // Skip the shared store if the plan has no limits.
     if (shared?.store.available && hasLimits(account.plan)) {
       try {
         return await run(shared.store, account);
@@ -102,10 +92,7 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
       }
     },
     windowsOf: (account: Account) => statesOf(account, ["request"]),
-    /**
-     * Engine time has one window for the caller and one window for the address. Returns only the window with less remaining
-     * time.
-     */
+    /** For engine time, returns only the window of the caller or address that has less remaining time. */
     allWindowsOf: (account: Account) => statesOf(account, ["request", "engine_ms", "refusal"]),
     flush: memory.flush,
   };
@@ -179,7 +166,7 @@ interface CountedWindow {
   readonly window: QuotaWindow;
 }
 
-/** Engine time has two windows, one by caller and one by address. Requests and errors have only one window, by caller. */
+/** Engine time has two windows, one by caller and one by address. Requests and errors have one window, by caller. */
 function countedWindows({ plan, subject, address }: Account, unit: CountedUnit): readonly CountedWindow[] {
   const subjects = unit === "engine_ms" ? [...new Set([subject, address])] : [subject];
   return ratesOf(plan, unit).flatMap((policy) =>
@@ -191,16 +178,13 @@ function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse
   return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
 }
 
-/**
- * Returns the window with the least remaining quota. Among windows with equal remaining quota, returns the window that ends
- * last.
- */
+/** Among windows with equal remaining quota, returns the window that ends last. */
 function tightest(windows: readonly RateWindow[]): RateWindow {
   const [first] = windows.toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
   return first as RateWindow;
 }
 
-/** The error contains the time until the last of these windows ends. The list must not be empty. */
+/** The list must not be empty. */
 function refusalBy(windows: readonly RateWindow[]): Refusal {
   const [last] = windows.toSorted((a, b) => b.resetMs - a.resetMs);
   const { policy, resetMs } = last as RateWindow;

@@ -4,15 +4,10 @@ import { createPlaces } from "../storage/memory/places.ts";
 import type { Account } from "./account.ts";
 import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
 
-/**
- * The maximum number of waiting requests of a caller. Waiting requests use memory, and most clients send only a few at a time.
- */
+/** The maximum number of waiting requests of a caller, because waiting requests use memory. */
 const waitingMax = 4;
 
-/**
- * The maximum number of concurrent batches and reviews of all callers whose plans have no limit. A review of 600 plies uses 3
- * MB of memory.
- */
+/** The total maximum of all callers whose plans have no limit. A review of 600 plies uses 3 MB of memory. */
 const unlimitedMax = 64;
 
 const unlimited = "callers without a limit";
@@ -20,13 +15,7 @@ const unlimited = "callers without a limit";
 /** Milliseconds that a review of 40 moves takes at depth 14 on two slots. */
 const expectedMs = 10_000;
 
-/**
- * Limits the concurrent batches and reviews of a caller, because each batch or review uses memory until its call ends. The
- * maximum is the number of concurrent searches in the caller's plan.
- *
- * A batch can use all concurrent searches of its caller. A single request of the same caller then waits until one of these
- * searches ends.
- */
+/** Limits the concurrent batches and reviews of a caller, because a batch or review uses memory until the call ends. */
 export function createLongCalls() {
   const places = createPlaces();
   const waiting = createPlaces();
@@ -50,9 +39,8 @@ export function createLongCalls() {
       return release;
     },
     /**
-     * Calls `admit`. The argument of `admit` is:
-     * - `signal`, if the caller has a batch or review in flight: `admit` may wait until a search ends
-     * - undefined, if the caller has no batch or review in flight, or too many waiting requests: `admit` must not wait
+     * If the caller has a batch or review in flight, calls `admit` with `signal`, so that `admit` may wait until a search ends.
+     * Otherwise, or if too many requests of the caller are waiting, calls `admit` with undefined.
      */
     async admitSingle<T>(
       subject: string,

@@ -8,7 +8,6 @@ export const keyUrl = "/v1/keys";
 
 interface Excess {
   readonly asked: number;
-  /** The limit in words, such as `depth up to 20`. */
   readonly allowed: string;
   readonly violation: Violation;
 }
@@ -26,7 +25,7 @@ export function excessOf(
   ];
 }
 
-/** A batch must fit into one window: a batch with more requests than the quota could never succeed. */
+/** A batch with more requests than the quota of a window could never succeed. */
 export function batchMaxOf(limits: PlanLimits): number {
   return Math.min(batchItemsMax, requestQuotaOf(limits));
 }
@@ -47,16 +46,12 @@ export function excessOfBatch(items: number, { limits }: Plan): readonly Excess[
 export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
-  /** JSON Pointer to the game in the request. */
   readonly pointer: string;
   /** Returns the allowed value at `pointer` for a game of this number of plies. */
   readonly shortened: (plies: number) => Violation["allowed"];
 }
 
-/**
- * Returns the values of the request that exceed the plan. The number of plies is also such a value if the review has more plies
- * than the windows of the plan allow.
- */
+/** A review also exceeds the plan if the game has more plies than the windows of the plan allow. */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: ReviewLimits,
   plan: Plan,
@@ -109,10 +104,7 @@ interface Upgrading {
   readonly hasSelfService: boolean;
 }
 
-/**
- * Returns an error that names the smallest sufficient plan, and how to get this plan. Returns undefined if the caller's plan
- * allows the request.
- */
+/** The error names the smallest sufficient plan. Returns undefined if the caller's plan allows the request. */
 export function upgradeNeeded(
   excessIn: (plan: Plan) => readonly Excess[],
   { plan, plans, hasSelfService }: Upgrading,

@@ -13,7 +13,7 @@ export interface PlanLimits {
   readonly multipvMax: number;
   readonly movetimeMaxMs: number;
   readonly reviewPliesMax: number;
-  /** The maximum number of concurrent searches; undefined if there is no limit. */
+  /** Undefined if there is no limit. */
   readonly concurrent: number | undefined;
   readonly rates: readonly RatePolicy[];
 }
@@ -34,12 +34,9 @@ export interface RatePolicy {
 
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
-/**
- * The rate of calls that need no engine: 20 per second. No client needs more, and this rate uses a few per cent of a processor.
- */
+/** 20 calls per second. No client needs more, and so many calls use a few per cent of a processor. */
 const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
-/** The plan of the mode `open`. Only the maximums of the API apply. */
 export const openPlan: Plan = {
   id: "keyless",
   requiresKey: false,
@@ -72,7 +69,6 @@ export const keylessPlan: Plan = {
   },
 };
 
-/** The plan of keys that callers create without the operator. */
 export const freePlan: Plan = {
   id: "free",
   requiresKey: true,
@@ -89,7 +85,7 @@ export const freePlan: Plan = {
   },
 };
 
-/** The plans that apply if the operator configures none, smallest first. */
+/** These plans apply if the operator configures no plans. The smallest plan is first. */
 export const builtInPlans: readonly Plan[] = [keylessPlan, freePlan];
 
 export function planOf(plans: readonly Plan[], id: string): Plan | undefined {
@@ -100,7 +96,6 @@ export function ratesOf({ limits }: Plan, unit: RatePolicy["unit"]): readonly Ra
   return limits.rates.filter((rate) => rate.unit === unit);
 }
 
-/** Returns a name such as `keyless/minute`, which is unique among all plans. */
 export function nameOf(planId: string, { name }: RatePolicy): string {
   return `${planId}/${name}`;
 }

@@ -11,7 +11,7 @@ import type {
   SearchEvent,
 } from "../engine/engine.ts";
 
-/** A request as the client sent it. Only the ranges of the numbers have been validated. */
+/** A request as the client sent it. Only the ranges of the numbers were validated. */
 export interface AnalysisRequest {
   readonly fen: string;
   readonly moves: readonly string[];
@@ -19,7 +19,7 @@ export interface AnalysisRequest {
   readonly nodes: number | undefined;
   readonly multipv: number | undefined;
   readonly movetimeMs: number | undefined;
-  /** Restricts the search to these moves, in UCI or SAN. If empty, all legal moves are searched. */
+  /** In UCI or SAN. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];
   readonly engine: string;
   readonly path: "auto" | "wasm" | "native";
@@ -28,27 +28,23 @@ export interface AnalysisRequest {
 
 export interface ValidatedRequest {
   readonly position: Position;
-  /** The number of moves in the request. Playing many moves takes time, so a later error costs more of the error quota. */
+  /** Playing many moves takes time, so a later error costs more of the error quota. */
   readonly movesPlayed: number;
   readonly build: EngineBuild;
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly multipv: number;
   readonly movetimeMs: number | undefined;
-  /** In UCI and in alphabetical order. Empty if the request does not restrict the search. */
+  /** In UCI and in alphabetical order. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
   /** Only options that influence the search. Requests that differ in other options share a search. */
   readonly effectiveOptions: OptionValues;
-  /** True if the options reduce the engine's playing strength. */
   readonly weakened: boolean;
   readonly warnings: readonly Warning[];
 }
 
-/**
- * These ranges equal the ranges in the proto files. Some modules use this constant because they do not import the generated
- * code.
- */
+/** Repeats the ranges of the proto files for modules that do not import the generated code. */
 export const requestBounds = {
   depth: { minimum: 1, maximum: 30, default: 14 },
   nodes: { minimum: 1, maximum: 1_000_000_000 },
@@ -64,7 +60,6 @@ export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "
   return depth ?? (nodes === undefined ? requestBounds.depth.default : undefined);
 }
 
-/** A remark for the client. The response is correct nevertheless. */
 export interface Warning {
   readonly code: string;
   readonly message: string;
@@ -78,9 +73,8 @@ export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   /** Undefined if and only if the game is over. `lines` is empty in this case. */
   readonly best: MoveDescription | undefined;
   readonly queueMs: number;
-  /** Undefined until the search ends. */
   readonly stopReason: StopReason | undefined;
-  /** True if the server stopped the search because of its own shutdown, before the search reached a limit. */
+  /** True if the server stopped the search because of its own shutdown. */
   readonly cutShort: boolean;
   /** True if the search ended before this request arrived. `counters` are the counters of this earlier search. */
   readonly cached: boolean;
@@ -94,7 +88,6 @@ export interface AnalysisLine {
   readonly san: readonly string[];
 }
 
-/** Returns the analysis of a finished game. The rules of chess are sufficient: no engine is used. */
 export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Terminal): Analysis {
   return {
     request,
@@ -114,29 +107,23 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
   };
 }
 
-/**
- * The result of a search. All requests that share the search get the same result. A result can be stored as JSON. All scores
- * are in White's view.
- */
+/** The result for all requests that share the search, in a form for JSON. All scores are in White's view. */
 export interface SearchResult {
   readonly score: Score;
   readonly best: MoveDescription;
   readonly ponder: MoveDescription | undefined;
-  /** At least one line. The best line is first. */
   readonly lines: readonly AnalysisLine[];
   readonly depth: number;
   readonly seldepth: number;
   readonly counters: SearchCounters;
-  /** Undefined until the search ends. */
   readonly endedBy: SearchDone["endedBy"] | undefined;
-  /** True if another search with the same limits would find the same result. */
   readonly deterministic: boolean;
   readonly warnings: readonly Warning[];
 }
 
 type Searched = Pick<ValidatedRequest, "position" | "build" | "weakened">;
 
-/** Converts the scores to White's view, adds the moves in SAN, and adds warnings. Throws if the best move is illegal. */
+/** Converts the scores to White's view and adds the moves in SAN. Throws if the best move is illegal. */
 export function resultFromEvent(event: SearchEvent, { position, build, weakened }: Searched): SearchResult {
   const { snapshot } = event;
   const lines = snapshot.lines.map((line) => describeLine(line, position));
@@ -213,22 +200,15 @@ function stopReasonOf(
   }
 }
 
-/** Returns the moves to which the search is restricted. Returns an empty list if `searchMoves` contains all legal moves. */
+/** Returns an empty list if `searchMoves` contains all legal moves. */
 export function restrictionOf({ position, searchMoves }: ValidatedRequest): readonly string[] {
   return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
 }
 
 /**
- * Two requests with the same key get the same result if depth or nodes end the search. Returns undefined if the options weaken
- * the engine, because a weakened engine plays random moves.
- *
- * The key does not contain:
- * - the text of the FEN
- * - options with their default value
- * - `movetime_ms`, because a result is cached only if depth or nodes ended the search. A request with `movetime_ms: 50` can
- *   therefore get a result that took seconds.
- *
- * The key contains the SHA-256 of the engine's file, because results are stored across restarts, and the file may be replaced.
+ * Two requests with the same key get the same result. Returns undefined for options that make the engine play random moves.
+ * The key does not contain `movetime_ms`, so a request with `movetime_ms: 50` can get a cached result that took seconds.
+ * The key contains the SHA-256 of the engine's file, because the file may be replaced while stored results remain.
  */
 export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   if (request.weakened) {
@@ -240,32 +220,24 @@ export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   return `${position.root}|${position.moves.join(" ")}|${variant}|${keyOfBuild(build)}|${limits}|${keyOfOptions(effectiveOptions)}`;
 }
 
-/** Identifies a running search. The movetime is part of this key, because the movetime may end the search. */
+/** Contains the movetime, because the movetime may end the search. */
 export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
   return `${cacheKey}|${movetimeMs}`;
 }
 
-/**
- * True if a search with these limits takes at least about 10 ms. Getting a result from another node takes a thirtieth of this
- * time.
- */
+/** True if the search takes at least about 10 ms. Getting a result from another node takes a thirtieth of this time. */
 export function isWorthSharing(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 10, 10_000);
 }
 
-/**
- * True if a search with these limits takes at least about 1 ms. Storing and reading a result takes a thirtieth of this time.
- */
+/** True if the search takes at least about 1 ms. Storing and reading a result takes a thirtieth of this time. */
 export function isWorthStoring(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 6, 1000);
 }
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/**
- * Compares only the limits of the search. If the result also depended on the load, only some positions of a reviewed game would
- * be stored.
- */
+/** Does not depend on the load: otherwise, only some positions of a reviewed game would be stored. */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }

@@ -30,30 +30,22 @@ import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expe
 import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
 import type { ReadQueuePosition, Scheduler, Slot } from "./scheduler.ts";
 
-/**
- * Analyzes positions. Equal requests share one search. No search runs if the game is over or the result is cached or stored.
- */
+/** Equal requests share one search. No search runs if the game is over or the result is cached or stored. */
 export interface Analyzer {
-  /**
-   * Returns the final state. Throws the abort reason of `signal`.
-   * @param flow a client or a batch; all flows get the same engine time
-   */
+  /** Returns the final state. Throws the abort reason of `signal`. Each flow gets the same engine time. */
   analyze(request: ValidatedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
-  /**
-   * Yields the queue position each time it changes. After the search has started, yields a state for each iteration. Only the
-   * last state has a `stopReason`.
-   */
+  /** Yields each new queue position, and then a state for each iteration. Only the last state has a `stopReason`. */
   follow(
     request: ValidatedRequest,
     flow: string,
     signal: AbortSignal,
     terms?: Terms,
   ): AsyncIterable<Followed>;
-  /** Returns the expected time of a search on this machine, in milliseconds. At most the movetime. */
+  /** Returns milliseconds on this machine. At most the movetime. */
   readonly expectMs: ExpectedTimes["expect"];
-  /** @param movetimeMaxMs the time limit in milliseconds for a request without `movetimeMs` */
+  /** `movetimeMaxMs` is the time limit in milliseconds for a request without `movetimeMs`. */
   timeOf(request: ValidatedRequest, movetimeMaxMs: number): SearchTime;
-  /** Counts the requests that started a search or joined a running search. Requests with a cached result are not counted. */
+  /** Counts the requests that started or joined a search. Requests with a cached result are not counted. */
   waiters(): CoalescerCounters;
 }
 
@@ -83,7 +75,6 @@ export function createAnalyzer({
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Waiter>();
 
-  /** Returns the cache key. Also returns the analysis if no search is needed. */
   function lookUp(request: ValidatedRequest): { readonly key: Key; readonly known?: Analysis } {
     const { terminal } = request.position;
     if (terminal) {
@@ -96,7 +87,6 @@ export function createAnalyzer({
       : { key };
   }
 
-  /** Reads a result from memory. If the memory has no such result, reads the store, and copies the result to memory. */
   function findStored(key: string, request: ValidatedRequest): SearchResult | undefined {
     const found = lookIn("memory", () => cache.get(key));
     if (found) {
@@ -118,10 +108,7 @@ export function createAnalyzer({
     }
   }
 
-  /**
-   * Call this if the result is missing in the memory and in the store of this node.
-   * @param wasShared true if another node had the result
-   */
+  /** Call this if the memory and the store of this node lack the result. `wasShared`: another node had the result. */
   function countMiss(key: Key, wasShared: boolean): void {
     if (key !== undefined) {
       meter?.lookUp(wasShared ? "shared" : undefined);
@@ -139,7 +126,6 @@ export function createAnalyzer({
     onEngineTime() {},
   });
 
-  /** Only prepares the search. No search starts if an equal search is already running. */
   function prepare(
     request: ValidatedRequest,
     key: Key,
@@ -246,7 +232,7 @@ export function createAnalyzer({
     };
   }
 
-  /** Charges engine time to a caller that disconnects. Charges only the time that was not charged before. */
+  /** Charges a caller that disconnects for the engine time that was not charged before. */
   function chargeDisconnected(waiter: Waiter, { onEngineTime }: Terms, chargedMs: number): void {
     const engineMs = waiter.engineMs();
     if (engineMs > chargedMs) {
@@ -342,7 +328,7 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
   };
 }
 
-/** Subtracts from `queueMs` the time before this caller joined the search. The search may have waited in the queue before. */
+/** Subtracts the time before this caller joined the search from `queueMs`. */
 function analysisFromState(state: SharedState, request: ValidatedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));

@@ -4,20 +4,16 @@ import { requestBounds } from "./analysis.ts";
 
 /** Runs `work` only once for all callers with the same key. Aborts `work` when no caller waits for the result any more. */
 export interface Coalescer<T, W> {
-  /**
-   * Returns the last state. Throws the error of the work or the abort reason of `signal`. Work without a key is never shared.
-   */
+  /** Throws the error of the work or the abort reason of `signal`. Work without a key is never shared. */
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
-  /** Yields all states. If the work is already running, begins with the newest state. */
+  /** If the work is already running, begins with the newest state. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
   readonly counters: CoalescerCounters;
 }
 
 /**
- * The work that several callers share. Resolves with the last state.
- * @param publish sends a state to all callers
- * @param signal aborts when no caller waits for the result any more
- * @param watch calls `onJoin` once for each caller, also for callers that join later
+ * Resolves with the last state. `signal` aborts when no caller waits for the result any more.
+ * `watch` calls `onJoin` once for each caller, also for callers that join later.
  */
 export type SharedWork<T, W> = (
   publish: (state: T) => void,
@@ -112,7 +108,6 @@ class SharedRun<T, W> {
   #newest: { readonly state: T } | undefined;
   span: Span | undefined;
 
-  /** @param onOver called when no more callers can join, because the work has ended or is aborted */
   constructor(onOver: () => void) {
     this.#onOver = onOver;
   }
@@ -141,7 +136,7 @@ class SharedRun<T, W> {
     );
   }
 
-  /** Adds a waiting caller. Returns a function that removes the caller. A second call of this function does nothing. */
+  /** Returns a function that removes the caller. */
   add(waiter: Waiter<T, W>, signal: AbortSignal): () => void {
     this.#waiters.add(waiter);
     this.#onJoin(waiter.who);
@@ -175,12 +170,10 @@ class SharedRun<T, W> {
   }
 }
 
-/** The maximum number of unread states of a reader. This is enough for one state per depth and the last state. */
+/** The maximum number of unread states of a reader: one state per depth, and the last state. */
 export const statesOfSearch = requestBounds.depth.maximum + 2;
 
-/**
- * Drops old states if the reader is slow, so each state must be complete. An error is thrown even if there are unread states.
- */
+/** If the reader is slow, old states are dropped, so each state must be complete. */
 function createLatestStates<T>(): AsyncIterable<T> & StateListener<T> {
   const waiting: T[] = [];
   let hasEnded = false;

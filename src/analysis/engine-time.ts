@@ -7,9 +7,7 @@ export interface RunTimes {
 export interface Waiter {
   readonly isStream: boolean;
   joins(run: RunTimes): void;
-  /**
-   * Milliseconds that the engine searched while the caller waited. A caller that disconnects early is charged for this time.
-   */
+  /** Milliseconds that the engine searched while the caller waited. */
   engineMs(): number;
 }
 

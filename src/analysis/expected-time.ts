@@ -9,15 +9,14 @@ export interface SearchLimits {
 }
 
 export interface SearchTime {
-  /** The average time of searches with these limits, in milliseconds. */
   readonly expectedMs: number;
   readonly longestMs: number;
 }
 
 export interface ExpectedTimes {
-  /** Returns milliseconds; at most the movetime of the search. */
+  /** Returns milliseconds. At most the movetime of the search. */
   expect(build: EngineBuild, limits: SearchLimits): number;
-  /** Call this after each search. The time is taken from the engine's own report. */
+  /** Call this after each search. */
   learn(build: EngineBuild, limits: SearchLimits, done: EndedSearch): void;
 }
 
@@ -26,21 +25,15 @@ export interface EndedSearch {
   readonly snapshot: { readonly counters: Pick<SearchCounters, "nodes" | "timeMs"> };
 }
 
-/**
- * Factors that convert times of the table in this file to times on this machine. The factor 2 means that a search takes twice
- * as long as in the table.
- */
+/** The measured time divided by the time in the table of this file. 2 means that a search takes twice as long. */
 interface Pace {
-  /** The factor for searches with a depth limit. This factor depends on the position as much as on the machine. */
+  /** The factor for searches with a depth limit. Depends on the position as much as on the machine. */
   readonly depth: number;
-  /** The factor for the time per node. This factor depends on the machine, and hardly on the position. */
+  /** The factor for the time per node. Depends on the machine, and hardly on the position. */
   readonly nodes: number;
 }
 
-/**
- * Estimates the times of searches. The estimates begin with the table in this file, and learn from the searches of each build:
- * native engines are faster than the table, and small machines are slower.
- */
+/** The estimates begin with the table in this file, and learn from the searches of each build. */
 export function createExpectedTimes(): ExpectedTimes {
   const paces = new WeakMap<EngineBuild, Pace>();
   const paceOf = (build: EngineBuild) => paces.get(build) ?? { depth: 1, nodes: 1 };
@@ -66,11 +59,6 @@ export function createExpectedTimes(): ExpectedTimes {
   };
 }
 
-/**
- * Returns the moving average of a factor after one more search.
- * @param timeMs the measured time of the search
- * @param typicalMs the time of an equal search in the table
- */
 function movedAverage(timeMs: number, pace: number, typicalMs: number): number {
   const own = Math.min(Math.max(timeMs / typicalMs, 1 / paceMax), paceMax);
   return pace + weight * Math.min(1, typicalMs / fullWeightMs) * (own - pace);
@@ -80,17 +68,12 @@ function movedAverage(timeMs: number, pace: number, typicalMs: number): number {
 const shortestMs = 10;
 /** The moving average depends mostly on the last twenty long searches. */
 const weight = 0.05;
-/**
- * A search that takes less than this time in the table changes the average less, because engines round times to milliseconds.
- */
+/** A shorter search changes the average less, because engines round times to milliseconds. */
 const fullWeightMs = 100;
 /** Limits the effect of one search on the average: a few positions take a thousand times as long as others. */
 const paceMax = 8;
 
-/**
- * Returns the expected remaining time of a search. A search that has exceeded its expected time needs about a quarter of the
- * elapsed time more, because some searches take very long.
- */
+/** A search that has exceeded its expected time needs about a quarter of the elapsed time more. */
 export function restMs(expectedMs: number, elapsedMs: number): number {
   return Math.max(expectedMs - elapsedMs, elapsedMs / 4);
 }
@@ -98,9 +81,7 @@ export function restMs(expectedMs: number, elapsedMs: number): number {
 /** Milliseconds for clearing the hash table after a search: 1 in a native engine, 2 in WebAssembly. */
 const newGameMs = 2;
 
-/**
- * Medians of Stockfish 19 (WebAssembly, full network, 16 MiB of hash, 20 positions) on a cloud machine with 2 cores, 2026-11.
- */
+/** Medians of Stockfish 19 (WebAssembly, full network, 16 MiB of hash, 20 positions) on two cloud processors, November 2026. */
 const medianMs: readonly (readonly [depth: number, ms: number])[] = [
   [1, 1],
   [4, 2],
@@ -116,9 +97,7 @@ const medianMs: readonly (readonly [depth: number, ms: number])[] = [
 const msPerNode = 1 / 450;
 /** Beyond the last depth of the table, each ply multiplies the time by this factor. */
 const growth = 1.8;
-/**
- * A search for `n` lines takes as long as a search for one line, multiplied by `n` and by this factor. Measured at depth 12.
- */
+/** Searching `n` lines takes `n` × this factor × the time of one line. Measured at depth 12. */
 const linesFactor = 1.8;
 
 function depthMs({ depth, multipv }: SearchLimits): number {
@@ -130,7 +109,6 @@ function nodesMs(nodes: number | undefined): number {
   return nodes === undefined ? Number.POSITIVE_INFINITY : nodes * msPerNode;
 }
 
-/** Between two depths of the table, each ply multiplies the time by a constant factor. */
 function deepeningMs(depth: number): number {
   const at = medianMs.findLastIndex(([known]) => known <= depth);
   const [below, ms] = medianMs[at] ?? [1, 1];

@@ -1,11 +1,8 @@
 export interface Waiting<T> {
   readonly flow: string;
-  /** Returns the expected time in milliseconds. The estimate may improve while the work waits. */
+  /** Returns milliseconds. The estimate may improve while the work waits. */
   costMs(): number;
-  /**
-   * Arrival time plus expected time. Within a flow, the lowest value is served first. Short work therefore overtakes long work,
-   * but cannot delay long work forever.
-   */
+  /** Arrival time plus expected time. The lowest value of a flow is served first, so that long work is not delayed forever. */
   readonly dueMs: number;
   readonly value: T;
 }
@@ -20,40 +17,29 @@ export interface FairQueue<T> {
   add(waiting: Waiting<T>): void;
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
-  /**
-   * Estimates the work that will be served before the given work, if no more work arrives.
-   * @param waiting does not need to be in the queue
-   */
+  /** Assumes that no more work arrives. `waiting` does not need to be in the queue. */
   before(waiting: Waiting<unknown>): WorkBefore;
 }
 
 interface Flow<T> {
   /** The virtual time at which the next work of the flow begins. {@link createFairQueue} explains virtual time. */
   startMs: number;
-  /** True if work of this flow was served since the flow began to wait. */
   isServed: boolean;
   readonly waiting: Waiting<T>[];
 }
 
 /**
  * Self-clocked fair queueing: Golestani, "A Self-Clocked Fair Queueing Scheme for Broadband Applications", INFOCOM 1994.
- *
- * - Each piece of work has a tag: max(virtual time, last tag of the flow) + cost.
- * - The work with the least tag is served first.
- * - The virtual time is the tag of the work that was served last. It grows with each piece of work, so long work is served
- *   eventually.
- *
- * The paper does not let short work overtake long work of the same flow. Here, the tag of such short work may be less than the
- * virtual time. The virtual time must not decrease: otherwise, a new client would be served before all waiting clients.
+ * - The tag of a piece of work is max(virtual time, last tag of the flow) + cost. The least tag is served first.
+ * - The virtual time is the tag of the work that was served last.
+ * Unlike in the paper, short work may overtake long work of its flow, and its tag may be less than the virtual time.
+ * The virtual time must not decrease: otherwise, a new client would be served before all waiting clients.
  */
 export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   let virtualMs = 0;
 
-  /**
-   * Returns the flow with the least tag. If tags are equal, prefers a flow that was not served yet, so that new clients wait
-   * less.
-   */
+  /** If tags are equal, prefers a flow that was not served yet, so that new clients wait less. */
   function nextFlow(): readonly [flow: Flow<T>, first: Waiting<T>, tagMs: number] | undefined {
     let next: readonly [Flow<T>, Waiting<T>, number] | undefined;
     for (const flow of flows.values()) {

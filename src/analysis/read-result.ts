@@ -1,21 +1,16 @@
 import type { SearchResult } from "./analysis.ts";
 
-/**
- * Increase this number if the format of results changes, or if searches find other results. Older stored results are ignored.
- */
+/** Increase this number if the format or the content of results changes. Older stored results are then ignored. */
 export const resultVersion = 2;
 
-/**
- * Reads a stored result. Returns undefined if the value is not a final result. The check is shallow, because only Kibitz writes
- * stored results.
- */
+/** Returns undefined if the value is not a final result. The check is shallow, because only Kibitz writes stored results. */
 export function resultFromJson(json: unknown): SearchResult | undefined {
   const result = lastResultFromJson(json);
   const isFinal = result?.endedBy === "depth" || result?.endedBy === "nodes";
   return isFinal && result.deterministic ? result : undefined;
 }
 
-/** Reads a result of another node. Unlike {@link resultFromJson}, accepts a result of a search that a time limit ended. */
+/** Unlike {@link resultFromJson}, accepts a result of a search that a time limit ended. */
 export function lastResultFromJson(json: unknown): SearchResult | undefined {
   return isSearchResult(json) && json.endedBy !== undefined && json.endedBy !== "stop" ? json : undefined;
 }

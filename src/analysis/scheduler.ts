@@ -3,10 +3,7 @@ import { restMs } from "./expected-time.ts";
 import { createFairQueue, type WorkBefore } from "./fair-queue.ts";
 
 export interface Scheduler {
-  /**
-   * Calls `onWaiting` at once, and repeats this call every second while the work waits. Throws `overloaded` if the expected
-   * wait is too long.
-   */
+  /** Calls `onWaiting` at once and then every second. Throws `overloaded` if the expected wait is too long. */
   enter(
     work: Work,
     signal: AbortSignal,
@@ -17,7 +14,7 @@ export interface Scheduler {
 
 export interface Work {
   readonly flow: string;
-  /** Returns the milliseconds for which the work is expected to use its slot. The estimate may improve while the work waits. */
+  /** Returns milliseconds. The estimate may improve while the work waits. */
   expectMs(): number;
 }
 
@@ -25,15 +22,12 @@ export interface Work {
 export type ReadQueuePosition = () => PlaceInQueue | undefined;
 
 export interface PlaceInQueue {
-  /**
-   * The approximate queue position. The position of the next work is 1. The position may increase, because short searches
-   * overtake long searches.
-   */
+  /** The next work has the position 1. The position may increase, because short searches overtake long searches. */
   readonly place: number;
   readonly expectedWaitMs: number;
 }
 
-/** Disposing of a slot gives the slot to the next work in the queue. A second disposal does nothing. */
+/** Disposing of a slot gives the slot to the next work in the queue. */
 export interface Slot extends Disposable {
   readonly queueMs: number;
 }
@@ -51,7 +45,7 @@ interface SchedulerStatus {
 
 interface SchedulerOptions {
   readonly slots: number;
-  /** Work is rejected if its expected wait is longer than this. Work that already waits is never rejected. */
+  /** New work with a longer expected wait is rejected. Work that already waits is never rejected. */
   readonly maxWaitMs: number;
 }
 
@@ -63,7 +57,7 @@ const reportEveryMs = 1000;
 interface Running {
   readonly startedAt: number;
   readonly expectedMs: number;
-  /** Aborts when no caller waits for the search any more. An aborted search is expected to end at once. */
+  /** An aborted search is expected to end at once. */
   readonly signal: AbortSignal;
 }
 
@@ -88,10 +82,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     };
   }
 
-  /**
-   * Returns the milliseconds until a slot is expected to be free for new work.
-   * @param before the queued work that gets a slot before the new work
-   */
+  /** `before` is the queued work that gets a slot before the new work. */
   function expectedWaitMs(before: WorkBefore): number {
     const now = performance.now();
     let { workMs } = before;
@@ -163,8 +154,7 @@ function overloaded(waitMs: number, maxWaitMs: number): KibitzError {
   return new KibitzError(
     "overloaded",
     `All engines are busy: this request would wait about ${seconds(waitMs)} s, and the maximum here is ${seconds(maxWaitMs)} s. Try again later, or ask for a lower depth, fewer lines or a shorter movetime_ms: short searches wait less.`,
-    // Suggest a retry when the wait has fallen to half of the maximum. If all clients retried at the first free slot, most
-    // retries would fail.
+    // Suggest a retry when the wait has fallen to half of the maximum, because most earlier retries would fail.
     { retryAfterMs: Math.max(1000, Math.ceil(waitMs - maxWaitMs / 2)) },
   );
 }

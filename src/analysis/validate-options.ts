@@ -7,7 +7,7 @@ import type { ValidatedRequest } from "./analysis.ts";
 
 type ValidatedOptions = Pick<ValidatedRequest, "options" | "effectiveOptions" | "weakened">;
 
-/** Throws if the engine does not allow an option or its value. Never changes a value. */
+/** Throws if the engine does not allow an option or its value. */
 export function validateOptions(
   given: Readonly<Record<string, unknown>>,
   declared: readonly EngineOption[],
@@ -17,7 +17,7 @@ export function validateOptions(
   for (const name in given) {
     const option = byName.get(name);
     violations.push(...(option ? violationsOfValue(option, given[name]) : [notAllowed(name, declared)]));
-    // Stop here: an error lists no more violations, and finding similar names for 6,000 unknown options takes 100 ms.
+    // Stop here, because finding similar names for 6,000 unknown options takes 100 ms.
     if (violations.length === violationsMax) {
       break;
     }
@@ -30,7 +30,7 @@ export function validateOptions(
   return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
 }
 
-/** Removes options with their default value. Also removes the variant: the position already contains the variant. */
+/** Removes options with their default value, and the variant, which is part of the position. */
 function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): OptionValues {
   return Object.fromEntries(
     Object.entries(values).filter(

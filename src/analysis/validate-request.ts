@@ -23,10 +23,7 @@ export interface KnownEngines {
   available(build: EngineBuild): boolean;
 }
 
-/**
- * Checks the position, the moves to search, the engine, and the options, in this order. Throws all violations of the first
- * invalid part.
- */
+/** Throws all violations of the first invalid part: position, moves to search, engine, or options. */
 export async function validateRequest(
   request: AnalysisRequest,
   engines: KnownEngines,
@@ -43,7 +40,7 @@ export async function validateRequest(
   return validateSearch(request, validation.position, engines.catalog);
 }
 
-/** @param position the validated position, used instead of `fen` and `moves` of the request */
+/** `position` is used instead of `fen` and `moves` of the request. */
 export function validateSearch(
   request: AnalysisRequest,
   position: Position,
@@ -123,10 +120,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   }
 }
 
-/**
- * Rejects Chess960 if the engine does not support Chess960. Such an engine would search the position without an error, and
- * castle wrongly.
- */
+/** An engine without support for Chess960 would search a position of Chess960 without an error, and castle wrongly. */
 function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
     throw errorFromViolations([
@@ -187,18 +181,17 @@ function warningsOf(
   return warnings;
 }
 
-/** Validates long games in time slices. Calls `check` between two slices. If `check` throws, the validation ends. */
+/** Calls `check` between two time slices of a long game. If `check` throws, the validation ends. */
 type PositionCache = (input: PositionInput, check?: () => void) => Promise<Validation>;
 
 /** A position without moves has the size 1 and takes about a kilobyte. Each move of a game adds 1 to the size. */
 const positionsMax = 2000;
 
-/** Reviews, batches and web pages send the same positions repeatedly. Invalid positions are not cached. */
+/** Invalid positions are not cached. */
 export function createPositionCache(beginWork: BeginWork): PositionCache {
   const remembered = new LRUCache<string, Validation>({ maxSize: positionsMax });
   return async (input, check) => {
     const { fen, moves, chess960 } = input;
-    // JSON separates the texts, whatever characters they contain.
     const key = JSON.stringify([chess960, fen, moves]);
     const known = remembered.get(key);
     if (known) {

@@ -6,13 +6,10 @@ import { countJson, type JsonCount, membersMax, nestingMax } from "../text/json-
 import { batchMethods, requestMaxBytes } from "./policy.ts";
 import { boundsOfList } from "./rules.ts";
 
-/** The maximum size of one request in a batch. The longest useful request is a fifth of this size. */
+/** The longest useful request in a batch is a fifth of this size. */
 const itemMaxBytes = 32 * 1024;
 
-/**
- * The maximum number of keys, values and lists together. A request of 64 KiB cannot contain more. A useful review contains
- * about 600.
- */
+/** The maximum number of keys, values and lists in total. A useful review contains about 600. */
 const partsMax = requestMaxBytes;
 
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;
@@ -26,11 +23,7 @@ export function listOfBatch({ input }: DescMethod): MessageList {
   return list as MessageList;
 }
 
-/**
- * Throws a KibitzError for a JSON text that would take long to parse or decode.
- * @param method limits each item if the method is a batch
- * @param maximum limits keys, values and lists together
- */
+/** Throws a KibitzError for a JSON text that would take long to parse or decode. */
 export function boundJson(text: string, method?: DescMethod, maximum = partsMax): JsonCount {
   const count = countJson(text);
   const list = method && batchMethods.includes(method) ? listOfBatch(method) : undefined;
@@ -49,12 +42,8 @@ export function boundJson(text: string, method?: DescMethod, maximum = partsMax)
 }
 
 /**
- * Throws a KibitzError if the message has too many fields.
- *
- * Throws `invalid_type` for some bytes that protobuf-es would accept, because this function cannot count their fields:
- * - a field with a wrong wire type
- * - a nested message that is too short
- * - a repeated `Struct` (22 kB took 5 s)
+ * Throws a KibitzError if the message has too many fields, or `invalid_type` if the fields cannot be counted.
+ * Rejects repeated messages of type `Struct`, because decoding 22 kB took 5 s.
  */
 export function boundBinary(bytes: Uint8Array, method: DescMethod): void {
   const list = batchMethods.includes(method) ? listOfBatch(method) : undefined;

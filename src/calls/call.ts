@@ -14,23 +14,19 @@ import { createOutcome, localContext, type RequestContext, type RequestOutcome }
 export interface Call {
   readonly method: DescMethod;
   readonly request: RequestContext;
-  /**
-   * Contains the headers and the error code of the response. Handlers write these values. The protocol and the log read them.
-   */
+  /** Handlers write these values. The protocol and the log read them. */
   readonly outcome: RequestOutcome;
   readonly account: Account;
-  /** Aborts with CallerLeft if the client disconnects, and with `deadline_exceeded` if the client's deadline has passed. */
+  /** Aborts with CallerLeft if the client disconnects, and with `deadline_exceeded` after the client's deadline. */
   readonly signal: AbortSignal;
-  /** True for an HTTP GET. Caches may store the response to a GET. */
   readonly isGet?: boolean;
-  /** The JSON of the invalid items in a batch, by index. The message has empty items instead. */
+  /** The JSON of the invalid items in a batch, by index. In the message, these items are empty. */
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 
 /** Does nothing until the first message of the response is read. A unary method yields exactly one message. */
 export type Handler = (request: Message, call: Call) => AsyncIterable<Message>;
 
-/** A response may omit fields that have their default value. */
 export interface Implementation<S extends DescService = DescService> {
   readonly service: S;
   readonly methods: { readonly [Name in keyof S["method"]]: MethodHandler<S["method"][Name]> };

@@ -60,7 +60,6 @@ export function messageFromKey(
   };
 }
 
-/** A number that is missing in the message becomes 0. A missing list becomes empty. */
 export function planFromMessage(message: Message): Plan {
   if (!isMessage(message, pb.PlanSchema)) {
     throw new TypeError(`${message.$typeName} is no plan`);

@@ -3,10 +3,6 @@ import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem
 import type { KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 
-/**
- * The descriptor of the message that {@link problemMessage} returns. Details of RPC errors can have any type, so they need a
- * descriptor.
- */
 export const problemDesc = ProblemSchema;
 
 export function problemMessage(error: KibitzError, requestId: string): Problem {

@@ -36,7 +36,7 @@ export function numberFromLong(value: bigint | undefined): number | undefined {
   return value === undefined ? undefined : Number(value);
 }
 
-/** Throws a RangeError for an unknown number. Validation rejects such a number earlier. */
+/** Throws a RangeError for an unknown number. */
 export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
   switch (path) {
     case pb.Path.UNSPECIFIED:
@@ -54,7 +54,7 @@ export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
 
 type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
 
-/** The result can be used as EvaluateResponse and as FindBestMoveResponse, because the fields of both types are the same. */
+/** EvaluateResponse and FindBestMoveResponse have the same fields. */
 export function messageFromAnalysis(analysis: Analysis): Answer {
   const { request, best, ponder } = analysis;
   const { position, build } = request;
@@ -73,7 +73,6 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
       ...(field && { field }),
     })),
     summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
-    // A finished game was not searched by an engine.
     ...(!terminal && { engine: messageFromBuild(build) }),
     ...(best && { bestMove: messageFromMove(best) }),
     ...(ponder && { ponder: messageFromMove(ponder) }),
@@ -88,10 +87,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
   };
 }
 
-/**
- * Returns the part of the response that is the same each time the request is sent. Returns undefined if the search is not
- * deterministic.
- */
+/** The part of the response that never changes. Returns undefined if the search is not deterministic. */
 export function repeatablePart(message: Message): Message | undefined {
   if (!isMessage(message, EvaluateResponseSchema) && !isMessage(message, FindBestMoveResponseSchema)) {
     return message;
@@ -105,10 +101,7 @@ export function repeatablePart(message: Message): Message | undefined {
   return part;
 }
 
-/**
- * Returns the log fields about the search, or an empty object if the response has no search.
- * @param answer a response, or the last message of a stream
- */
+/** Returns the log fields about the search. `answer` is a response, or the last message of a stream. */
 export function searchFactsOf(answer: unknown): CallFields {
   if (isMessage(answer, StreamEvaluateResponseSchema)) {
     return searchFactsOf(answer.event.value);
@@ -162,7 +155,6 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
   };
 }
 
-/** @param winner set if the game is over */
 export function scoreMessage(
   score: Score,
   winner?: "white" | "black",

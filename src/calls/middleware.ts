@@ -17,7 +17,7 @@ import { inOwnSpan } from "./trace-call.ts";
 
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
-/** Returns the middleware of every method, outermost first. Callers are authenticated earlier, before the body is read. */
+/** The outermost middleware is first. Callers are authenticated earlier, before the body is read. */
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
   rules: Rules,
@@ -34,7 +34,6 @@ export function apiMiddleware(
   ];
 }
 
-/** Writes a log line when the call ends. An aborted call fails with the abort reason of its signal. */
 export function withLog(write: CallLine): Middleware {
   return around(async function* (messages, _, call) {
     const { method, request, outcome, account } = call;
@@ -73,12 +72,11 @@ export function withLog(write: CallLine): Middleware {
   });
 }
 
-/** Node timers and events throw an AbortError if their signal aborts. Replaces this error by the abort reason of the call. */
+/** Replaces the AbortError of Node's timers and events by the abort reason of the call. */
 function withReason(thrown: unknown, { signal }: Call): unknown {
   return signal.aborted && thrown instanceof Error && thrown.name === "AbortError" ? signal.reason : thrown;
 }
 
-/** Returns `canceled` if the client has disconnected, because this is no error of the server. */
 function codeOf(error: unknown, { signal }: Call): string {
   const isOver = signal.aborted && error === signal.reason;
   const hasLeft = error instanceof CallerLeft || (isOver && !(error instanceof KibitzError));
@@ -101,12 +99,11 @@ export function withSuggestions(preflight: PreflightMessage): Middleware {
   };
 }
 
-/** False for a long batch, and for a batch with unreadable items. Such batches get no suggested request. */
+/** False for a batch that is long or has unreadable items. Such a batch gets no suggested request. */
 function isShort({ method, outcome, unreadable }: Call): boolean {
   return !batchMethods.includes(method) || (outcome.readBytes <= requestMaxBytes && !unreadable?.size);
 }
 
-/** Counts errors in the caller's error quota, and adds RateLimit headers to each response. */
 function withLimits(limits: Limits): Middleware {
   const limited = around(async function* (messages, _, { account, outcome }) {
     try {

@@ -30,15 +30,12 @@ export function kindOfCall(method: DescMethod): CallKind {
   return isCounted(method) ? "limited" : "call";
 }
 
-/** Returns the maximum size of a request in plain JSON, in bytes, before and after decompression. */
+/** Returns the maximum size in plain JSON, in bytes, before and after decompression. */
 export function readMaxBytesOf(method: DescMethod): number {
   return maxBytesOf.get(method) ?? (isCounted(method) ? requestMaxBytes : smallMaxBytes);
 }
 
-/**
- * Returns the maximum size of a request over Connect and gRPC, in bytes. A batch must be smaller than in JSON, because Connect
- * needs up to 30 ms to decode 256 KiB.
- */
+/** Over Connect and gRPC, batches must be smaller than in JSON: Connect needs up to 30 ms to decode 256 KiB. */
 export function rpcMaxBytesOf(method: DescMethod): number {
   return batchMethods.includes(method) ? batchMessageMaxBytes : readMaxBytesOf(method);
 }
@@ -58,7 +55,7 @@ const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>(
   [reviewGame, 512 * 1024],
 ]);
 
-/** Returns the cost of an error in the caller's error quota. Playing many moves before the error raises the cost. */
+/** The cost of an error in the caller's error quota. Playing many moves before the error raises the cost. */
 export function costOf(message: Message): number {
   return isMessage(message, evaluate.input)
     ? costOfMoves(message.moves.length + message.searchMoves.length)

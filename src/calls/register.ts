@@ -11,7 +11,7 @@ export interface Calls {
   stream(method: DescMethod): Handler;
 }
 
-/** @param middleware the outermost middleware is first */
+/** The outermost middleware is first. */
 export function createCalls(
   implementations: readonly Implementation[],
   middleware: readonly Middleware[],
@@ -56,7 +56,7 @@ function completed({ output }: DescMethod, method: Implemented): Handler {
   };
 }
 
-/** Reads the stream to its end and returns the last message. Middleware needs the end of the stream for its last steps. */
+/** Reads the stream to its end, because middleware needs the end of the stream for its last steps. */
 export async function onlyOf(messages: AsyncIterable<Message>): Promise<Message> {
   let only: Message | undefined;
   for await (const message of messages) {

@@ -1,6 +1,4 @@
-/**
- * Returns a function that accepts values in any order of their indexes. Each call returns the values that are next in order.
- */
+/** The returned function accepts values in any order, and returns the values that are next in the order of the indexes. */
 export function createReorderBuffer<T>(): (index: number, value: T) => readonly T[] {
   const early = new Map<number, T>();
   let next = 0;

@@ -46,11 +46,7 @@ export type Rulebook = ReturnType<typeof createRulebook>;
 
 export function createRulebook({ beginWork, gate }: RulebookOptions) {
   return {
-    /**
-     * Plays moves.
-     * @param counted the call that the limits count as one request. If the caller has used up a window, no move is played
-     * @throws KibitzError about `fen`, about `moves`, or about the caller's limits
-     */
+    /** Throws a KibitzError about `fen`, `moves` or the caller's limits. The limits count `counted` as one request. */
     async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {
       await (counted && gate.refuseUsedUp(counted.account));
       const turn = beginWork(check);
@@ -63,11 +59,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
         throw thrown instanceof KibitzError ? withCost(thrown, costOfMoves(moves.length)) : thrown;
       }
     },
-    /**
-     * Returns the first `ply` moves of a game in PGN. Returns all moves if `ply` is undefined.
-     * @param counted a call that is counted later. If a window of its caller is used up, the PGN is not read
-     * @throws KibitzError about `pgn`, about `ply`, or about the caller's limits
-     */
+    /** Returns the first `ply` moves, or all moves. Throws a KibitzError about `pgn`, `ply` or the caller's limits. */
     async readGame(
       pgn: string,
       ply: number | undefined,

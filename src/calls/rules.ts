@@ -8,10 +8,7 @@ import { wordsOfEnum } from "./plain/enum-words.ts";
 
 type Members = Readonly<Record<string | number, unknown>>;
 
-/**
- * Validates a message by the rules in the proto file. Returns `found`, which are violations of the JSON, and then the new
- * violations. A value has at most one violation.
- */
+/** Returns `found`, the violations of the JSON, and then new violations. A value has at most one violation. */
 export type Rules = (
   message: Message,
   desc: DescMessage,
@@ -36,10 +33,7 @@ export function createRules(): Rules {
   };
 }
 
-/**
- * The maximum number of validated items in a list. Further items are ignored, because protovalidate reports every invalid item:
- * 32,000 items took 60 ms.
- */
+/** Further items of a list are ignored, because protovalidate needed 60 ms for 32,000 invalid items. */
 const checkedItemsMax = 1000;
 
 function withoutExcess(message: Message, { fields }: DescMessage): Message {
@@ -78,7 +72,6 @@ function violationFromRule(violation: RuleViolation, message: Message): Violatio
 }
 
 function codeOf(field: DescField | undefined, ruleId: string): Violation["code"] {
-  // These fields have their own codes instead of `out_of_range`.
   if (field?.name === "fen") {
     return "invalid_fen";
   }
@@ -129,7 +122,6 @@ function wordsOfPattern(field: DescField | undefined): string {
   return patterns.get(pattern) ?? `must match ${pattern}`;
 }
 
-/** `local` is the key in the message object. `name` is the key in JSON. */
 function stepOf(segment: RuleViolation["field"][number]): {
   readonly local: string | number;
   readonly name: string | number;
@@ -149,10 +141,7 @@ export interface IntegerBounds {
   readonly maximum: number;
 }
 
-/**
- * Returns the bounds from the field's buf.validate rule. If the rule has no bound, returns the bound of the type. If the field
- * is a list, returns the bounds of each item.
- */
+/** Returns the bounds from the field's buf.validate rule, or the bounds of the type. For a list, the bounds of each item. */
 export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const rules = (type.case === "repeated" ? type.value.items?.type : type)?.value;

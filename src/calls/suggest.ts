@@ -5,7 +5,7 @@ import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
-/** Validates a request or an item of a batch, but does not run a search. Throws if the request would be rejected. */
+/** Validates a request or an item of a batch without a search. Throws if the request would be rejected. */
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
 type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;
@@ -24,11 +24,7 @@ export function createSuggest(
 }
 
 /**
- * Adds a corrected request to an error. Corrects:
- * - misspelled field names and values
- * - numbers out of range, and lists that are too long
- * - FENs and moves; a game ends before its first illegal move
- *
+ * Adds a corrected request to an error. A game ends before its first illegal move.
  * Adds nothing if a violation cannot be corrected, or if `preflight` rejects the corrected request.
  */
 export async function withSuggestion(
@@ -103,10 +99,7 @@ function set(request: unknown, { pointer, allowed, instead }: Violation): boolea
   return nearest !== undefined;
 }
 
-/**
- * Returns the object or list that contains the value, and the last step of the pointer. `key` is undefined for the empty
- * pointer.
- */
+/** Returns the object or list that contains the value, and the last step of the pointer. */
 function placeOf(
   request: unknown,
   pointer: string,

@@ -3,10 +3,7 @@ import type { Span } from "@opentelemetry/api";
 import { beginSpan, withSpan } from "../tracing/spans.ts";
 import type { Handler } from "./call.ts";
 
-/**
- * Runs a handler in the span of its request. An MCP request may contain several calls, so each call of an MCP request gets its
- * own child span.
- */
+/** Each call of an MCP request gets its own child span, because the request may contain several calls. */
 export function inOwnSpan(handler: Handler): Handler {
   return (request, call) => {
     const own = call.request.span?.span;

@@ -1,9 +1,6 @@
 import type { DescEnum } from "@bufbuild/protobuf";
 
-/**
- * Maps each value of an enum to a word in JSON, such as PATH_AUTO to `auto`. The value 0 has no word, because 0 means "not
- * set".
- */
+/** Maps PATH_AUTO to `auto`, for example. The value 0 means "not set" and has no word. */
 export function wordsOfEnum(desc: DescEnum): ReadonlyMap<number, string> {
   const prefix = desc.sharedPrefix ?? "";
   return new Map(

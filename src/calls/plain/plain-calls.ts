@@ -26,7 +26,7 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
       const message = await read(request, context.account);
       return write(await calls.unary(method)(message, { ...context, method }));
     },
-    /** Yields JSON values. A field of a oneof that is not set is null. */
+    /** A field of a oneof that is not set is null. */
     async *stream(method: DescMethod, request: Plain): AsyncGenerator<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);
@@ -34,7 +34,7 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
         yield write(answer);
       }
     },
-    /** Validates the fields of a request. Does not run the request. */
+    /** Validates the fields of a request without running the request. */
     async check(method: DescMethod, request: Plain): Promise<void> {
       const message = await codecOf(method).read(request, context.account);
       refuseViolations(options.violationsOf(message, method.input));

@@ -19,14 +19,13 @@ import { wordsOfEnum } from "./enum-words.ts";
 export interface MessageReading {
   /** The message without its invalid fields. An invalid item of a list becomes an empty item. */
   readonly message: Message;
-  /** In the order of the JSON. Reading stops after about 20 violations. */
+  /** Reading stops after about 20 violations. */
   readonly violations: readonly Violation[];
 }
 
 /**
- * Reads JSON strictly: only the field names of the proto file, and no conversion between JSON types. `null` means that an
- * optional field is not set. The rules of the fields are not checked here.
- * @throws Error if the message type has a map, a oneof or a signed integer. Requests of the API have no such fields
+ * Accepts only the field names of the proto file, and no conversion between JSON types. `null` means "not set".
+ * Throws if the message type has a map, a oneof or a signed integer, which requests of the API do not have.
  */
 export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
   const read = createObjectReader("The request", desc);
@@ -37,7 +36,6 @@ export function createMessageReader(desc: DescMessage): (json: unknown) => Messa
   };
 }
 
-/** Returns the value of a field. If `json` is invalid, adds a violation and returns undefined. */
 type ReadValue = (json: unknown, violations: Violation[]) => unknown;
 
 function createObjectReader(name: string, desc: DescMessage): ReadValue {
@@ -101,7 +99,7 @@ function createListReader(
     const items: unknown[] = [];
     for (let index = 0; index < json.length && violations.length < violationsMax; index++) {
       const before = violations.length;
-      // Add an empty item instead of an invalid item, so that the indexes in other errors are correct.
+      // Keep the indexes in later errors correct.
       items.push(readItem(json[index], violations) ?? emptyItem(field));
       prefixViolations(violations, before, index);
     }
@@ -120,7 +118,7 @@ function emptyItem(field: DescField & { fieldKind: "list" }): unknown {
   }
 }
 
-/** @param name the beginning of error messages, such as "`depth`" or "Each item of `moves`" */
+/** `name` is the beginning of error messages, such as "`depth`" or "Each item of `moves`". */
 function createValueReader(name: string, field: DescField): ReadValue {
   if (field.enum) {
     return createWordReader(name, field.enum);
@@ -184,10 +182,7 @@ function createWordReader(name: string, desc: DescEnum): ReadValue {
   };
 }
 
-/**
- * Rejects a number that the type of the field cannot contain. The error names the narrower bounds of the field's rule. A number
- * that only the rule forbids is rejected later.
- */
+/** Rejects numbers outside the field's type, and names the narrower bounds of the field's rule. The rule is checked later. */
 function createIntegerReader(name: string, field: DescField, maximum: number): ReadValue {
   const allowed = boundsOfField(field, { minimum: 0, maximum });
   const must = `${name} must be an integer from ${allowed.minimum} to ${allowed.maximum}`;
@@ -240,10 +235,7 @@ function notSupported(field: DescField): Error {
   return new Error(`${field}: this type is not supported in plain JSON`);
 }
 
-/**
- * Reports an invalid value: "`depth` must be an integer from 1 to 30, not true.". The pointer of the violation is empty at
- * first. {@link prefixViolations} adds the path to the value, so that valid requests need no pointers.
- */
+/** Reports "`depth` must be an integer from 1 to 30, not true." {@link prefixViolations} adds the pointer later. */
 function refuse(
   violations: Violation[],
   code: ErrorCode,
@@ -259,15 +251,12 @@ function refuse(
   });
 }
 
-/** Reports an unpaired surrogate. JSON can contain an unpaired surrogate as `"\ud800"`, but protobuf strings cannot. */
+/** JSON can contain an unpaired surrogate as `"\ud800"`, but protobuf strings cannot. */
 function refuseHalfPair(violations: Violation[], name: string): undefined {
   violations.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
 
-/**
- * Adds a step to the beginning of each violation's pointer.
- * @param from the index of the first violation that is changed
- */
+/** Adds a step to the beginning of the pointers, from the violation with the index `from`. */
 function prefixViolations(violations: Violation[], from: number, key: string | number): void {
   for (const [index, violation] of violations.entries()) {
     if (index >= from) {
@@ -276,10 +265,7 @@ function prefixViolations(violations: Violation[], from: number, key: string | n
   }
 }
 
-/**
- * The violation also names the known field with the most similar name. The pointer is relative to the object with the unknown
- * key.
- */
+/** Names the most similar known field. The pointer is relative to the object with the unknown key. */
 export function unknownFieldViolation(key: string, names: readonly string[]): Violation {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";

@@ -7,19 +7,13 @@ import { createSuggest, type PreflightMessage } from "../suggest.ts";
 import { createMessageReader } from "./read-message.ts";
 
 export interface PlainReaderOptions {
-  /**
-   * Validates a message by the rules in the proto file. Used even if some JSON values were invalid, so that one error contains
-   * all violations.
-   */
+  /** Also validates a message with invalid JSON values, so that one error contains all violations. */
   readonly violationsOf: Rules;
-  /** Validates a corrected request. If this function throws, the error does not suggest the corrected request. */
+  /** If this function rejects a corrected request, the error does not suggest this request. */
   readonly preflight: PreflightMessage;
 }
 
-/**
- * Rejects with one KibitzError for all violations.
- * @param suggests if true, the error may contain a corrected request
- */
+/** Rejects with one KibitzError for all violations. If `suggests` is true, the error may contain a corrected request. */
 type ReadPlain = (
   sent: Readonly<Record<string, unknown>>,
   account: Account,

@@ -20,15 +20,11 @@ export function createMessageWriter(desc: DescMessage): (message: Message) => st
   return (message) => JSON.stringify(write(message));
 }
 
-/** Omits fields that are not set, as clients do. */
 export function createRequestWriter(desc: DescMessage): (message: Message) => JsonObject {
   return createWriter(desc, true);
 }
 
-/**
- * Writes all fields in the order of the proto file. A field that is not set becomes `null`. 64-bit integers become numbers,
- * which are exact up to 2^53. Throws an Error for field types that the API does not use.
- */
+/** An unset field becomes `null`, and a 64-bit integer becomes a number. Throws for types that the API does not use. */
 export function createPlainWriter(desc: DescMessage): (message: Message) => JsonObject {
   return createWriter(desc, false);
 }
