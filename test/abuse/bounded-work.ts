@@ -23,7 +23,7 @@ export function testAttacks(access: "public" | "open", attacks: readonly Attack[
     const service = useService({ KIBITZ_ACCESS: access });
 
     test.each(attacks.map((attack, index) => [attack.name, attack, `127.0.9.${index + 1}`] as const))(
-      `${access} mode: %s use little memory, and delay no probe`,
+      `${access} mode: %s use little memory, and do not delay health probes`,
       async (_, attack, address) => {
         const stop = await watchHealth(service, probesMin);
         await attack.send(service, address);

@@ -52,7 +52,7 @@ describe("19: compression bombs are refused, and use little memory", () => {
     },
   );
 
-  test("50 concurrent compressed batches of 256 MiB are refused, and use little memory", async () => {
+  test("50 concurrent batches that decompress to 256 MiB each are refused, and use little memory", async () => {
     const stop = await watchHealth(service);
     const answers = await Promise.all(
       Array.from({ length: 50 }, () =>
@@ -67,7 +67,7 @@ describe("19: compression bombs are refused, and use little memory", () => {
     expectUnharmed(health);
   });
 
-  test("each call without a rate limit refuses 100 concurrent brotli bodies without decompression", async () => {
+  test("every endpoint without a rate limit refuses 100 concurrent brotli bodies before decompression", async () => {
     const stop = await watchHealth(service);
     const query = `?connect=v1&encoding=json&compression=br&base64=1&message=${brotli.toString("base64url")}`;
     const answers = await Promise.all(

@@ -10,7 +10,7 @@ import { expectEvaluation, useService } from "./started-service.ts";
 const metrics = `http://127.0.0.1:${await freePort()}`;
 const service = useService({ KIBITZ_ACCESS: "public", KIBITZ_METRICS_PORT: new URL(metrics).port });
 
-test("while 10,500 connections fill the service, its metrics port answers probes, and after the flood callers are served again", async () => {
+test("the metrics port answers health probes during a flood of 10,500 connections, and the service answers requests after the flood", async () => {
   const stop = await watchHealth({ url: metrics, pid: service.pid });
   // Every connection sends a request, because the service soon closes a connection that has never sent a request.
   const addressOf = (count: number) => `127.2.${Math.floor(count / 250) % 4}.${count % 250}`;

@@ -106,7 +106,7 @@ describe("14: an invalid credential is refused with 401", () => {
     }
   });
 
-  test("a request with two credentials is refused with 400, whatever their order", async () => {
+  test("a request with two credentials is refused with 400, in both orders of the credentials", async () => {
     for (const pair of [
       ["Bearer x", `Bearer ${key}`],
       ["", "Bearer x"],

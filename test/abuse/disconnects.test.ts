@@ -145,7 +145,7 @@ describe("18: deadlines of callers", () => {
     },
   );
 
-  test("a gRPC call ends with status 4 at its deadline", async () => {
+  test("a gRPC call ends with the status DEADLINE_EXCEEDED (4) at its deadline", async () => {
     const client = connectHttp2(service.url);
     const stream = client.request({
       ":method": "POST",

@@ -80,7 +80,7 @@ describe("08: a field value outside its range is refused, and never changed to a
     { multipv: 10, depth: 2 },
     { movetime_ms: 50 },
     { movetime_ms: 60_000, depth: 1 },
-  ])("a request with values at their bounds is accepted: %o", async (fields) => {
+  ])("a request with the smallest or greatest allowed values is accepted: %o", async (fields) => {
     const answer = await service.post("/v1/eval", { fen: startFen, ...fields });
     expect(answer.status, answer.body).toBe(200);
   });

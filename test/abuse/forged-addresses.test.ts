@@ -21,7 +21,7 @@ const cousins = [
 const quota = 60;
 
 describe("27: a forged address gives no advantage", () => {
-  test("an address cannot exceed its rate limit by claiming another address in each request", async () => {
+  test("a caller cannot exceed its rate limit by sending a different forged address in each request", async () => {
     const statuses: number[] = [];
     for (let count = 0; count < 2 * quota; count++) {
       const address = `203.0.113.${count}`;

@@ -90,7 +90,7 @@ describe("20: headers that are too many, too large or broken", () => {
     },
   );
 
-  test("a header that is sent once and referred to thousands of times (CVE-2016-6581) uses little memory", async () => {
+  test("thousands of HPACK references to one large header (CVE-2016-6581) use little memory", async () => {
     // An HPACK bomb: thousands of bytes, each of which refers to a header of 4 KB.
     const client = await openFrames(service.port);
     const stop = await watchHealth(service);

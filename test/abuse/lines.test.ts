@@ -38,7 +38,7 @@ const head = (id: string) =>
     "Content-Length: 100",
   ]);
 
-test("a client that disconnects in the middle of a body has one log line, with the code canceled", async () => {
+test("a client disconnect in the middle of a request body writes one log line, with the code canceled", async () => {
   const { socket: polite } = await open(service.port);
   polite.end(`${head("left-by-fin")}{"fen`);
   const { socket: rude } = await open(service.port);
@@ -51,7 +51,7 @@ test("a client that disconnects in the middle of a body has one log line, with t
   await vi.waitFor(() => expect(codes()).toEqual(ids.map(() => ["canceled"])), patienceMs);
 });
 
-test("the logged duration of a refused request excludes the second for which the connection stays open", async () => {
+test("the logged duration of a refused request ends with the response, and not with the later close of the connection", async () => {
   const id = "lingers";
   const more = ["Content-Type: application/json", `X-Request-Id: ${id}`, "Content-Length: 9999999"];
   const startedAt = performance.now();

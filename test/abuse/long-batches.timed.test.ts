@@ -33,17 +33,20 @@ describe.each(modes)("in the mode %s", (mode, env) => {
         problem?.code === "out_of_range" &&
         problem.suggested_request?.depth === (mode === "open" ? 30 : undefined),
     ],
-  ])("batches of 200 long games that %s delay no probe by 100 ms", async (_, request, asWanted) => {
-    const requests = Array.from({ length: 200 }, () => ({ fen: startFen, ...request }));
-    const stop = await watchHealth(service);
-    const batches = await Promise.all([1, 2, 3].map(() => service.post("/v1/eval/batch", { requests })));
-    const health = await stop();
-    for (const { status, body } of batches) {
-      expect(status).toBe(200);
-      expect((JSON.parse(body) as Item[]).filter(asWanted)).toHaveLength(200);
-    }
-    expectUnharmed(health);
-  });
+  ])(
+    "batches of 200 long games that %s do not delay health probes by 100 ms",
+    async (_, request, asWanted) => {
+      const requests = Array.from({ length: 200 }, () => ({ fen: startFen, ...request }));
+      const stop = await watchHealth(service);
+      const batches = await Promise.all([1, 2, 3].map(() => service.post("/v1/eval/batch", { requests })));
+      const health = await stop();
+      for (const { status, body } of batches) {
+        expect(status).toBe(200);
+        expect((JSON.parse(body) as Item[]).filter(asWanted)).toHaveLength(200);
+      }
+      expectUnharmed(health);
+    },
+  );
 });
 
 interface Item {

@@ -117,7 +117,7 @@ describe("12: an unknown path is refused with 404", () => {
     "/chess.analysis.v1.AnalysisService/",
     "/grpc.reflection.v1.ServerReflection/Nope",
     "/?x=1/../..",
-  ])("the path %s is answered with 404, or by an RPC with 501", async (path) => {
+  ])("a request to the unknown path %s gets the status 404 or 501", async (path) => {
     for (const method of ["GET", "POST"]) {
       const answer = (await send(method, path)) ?? expect.fail("no answer");
       expect(JSON.stringify(answer.headers)).not.toMatch(/injected/i);

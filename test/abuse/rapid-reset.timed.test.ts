@@ -272,7 +272,7 @@ describe("30: responses that the client does not read", () => {
     },
   );
 
-  test("the events of 50 streams use bounded memory while the client's HTTP/2 window is zero", async () => {
+  test("the events of 50 streams use bounded memory while the client reads no data (HTTP/2 window of zero)", async () => {
     const stop = await watchHealth(service);
     const client = await openFrames(service.port, [[4, 0]]);
     const body = Buffer.from(JSON.stringify({ fen: startFen, depth: 12 }));

@@ -124,7 +124,7 @@ describe("21: pipelined requests", () => {
     expect(JSON.parse(answers[4]?.body ?? "")).toEqual({ status: "ready" });
   });
 
-  test("ten thousand pipelined requests delay no probe, even if the client reads no response", async () => {
+  test("ten thousand pipelined requests do not delay health probes, even if the client reads no response", async () => {
     const { socket } = await open(service.port);
     socket.pause();
     socket.write(rawRequest("GET /problems").repeat(10_000));

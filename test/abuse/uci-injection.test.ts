@@ -179,7 +179,7 @@ describe("10: text of a caller never becomes an engine command", () => {
   );
 });
 
-test("a UCI command in a header reaches no engine, and starts no new log line", async () => {
+test("a UCI command in a header reaches no engine, and cannot forge a log line", async () => {
   const engines = service.engines();
   for (const name of ["X-Request-Id", "User-Agent", "X-Forwarded-For", "Accept", "traceparent", "Origin"]) {
     const headers = { [name]: 'x quit {"level":60} \u009b31m' };

@@ -31,7 +31,7 @@ async function startNode(aheadMs: number) {
   return { access, keys, sharedNow, [Symbol.dispose]: () => void vi.useRealTimers() };
 }
 
-test("a node does not delete a key too early if its clock is ahead", async () => {
+test("a node does not delete a key too early if the clock of the node is ahead", async () => {
   using node = await startNode(150 * dayMs);
   const record = keyRecord({ id: "a", issuedTo: "192.0.2.1", createdAt: node.sharedNow - 89 * dayMs });
   await node.keys.create(record);

@@ -49,7 +49,7 @@ const wrong = () => errorFromViolations([{ pointer: "/fen", code: "invalid_fen",
 const refusalOf = async (admitting: Promise<unknown>) =>
   (await admitting.catch((thrown) => thrown)) as KibitzError;
 
-test("a caller that has used up its error quota is refused without its request being read, until the window ends", async () => {
+test("a caller that has used up its error quota is refused until the window ends, and its requests are not read", async () => {
   let now = 0;
   using _ = vi.spyOn(performance, "now").mockImplementation(() => now);
   const { admit } = await open();
@@ -74,7 +74,7 @@ test("a caller that has used up its error quota is refused without its request b
   await expect(admit("192.0.2.1")).resolves.toBeDefined();
 });
 
-test("a used-up error quota affects neither other callers nor calls without rate limit", async () => {
+test("a used-up error quota does not affect other callers or calls without a rate limit", async () => {
   const { admit, access, accountAt } = await open();
   access.limits.errorQuota.count(await accountAt("192.0.2.1"), withCost(wrong(), 10));
   await setImmediate();
@@ -83,7 +83,7 @@ test("a used-up error quota affects neither other callers nor calls without rate
   await expect(admit("192.0.2.1", "call")).resolves.toBeDefined();
 });
 
-test("an admitted call is refused if other calls of its caller use up the error quota", async () => {
+test("an admitted call is refused later if other calls of the same caller use up the error quota", async () => {
   const { admit, access, accountAt } = await open();
   const admitted = await admit("192.0.2.1");
   expect(() => admitted.check()).not.toThrow();
@@ -92,7 +92,7 @@ test("an admitted call is refused if other calls of its caller use up the error 
   expect(() => admitted.check()).toThrow("10 refusals");
 });
 
-test("while the event loop is slow, analyses are refused and calls without rate limit are admitted", async () => {
+test("while the event loop is slow, analyses are refused, and calls without a rate limit are admitted", async () => {
   const { admit } = await open({ mode: "open", isLate: () => true });
   expect(await refusalOf(admit("192.0.2.1"))).toMatchObject({ code: "overloaded", retryAfterMs: 1000 });
   await expect(admit("192.0.2.1", "call")).resolves.toBeDefined();
@@ -110,7 +110,7 @@ async function openWithCalls(mode: "public" | "open" = "public") {
   return { access, admit };
 }
 
-test("a call above the call rate of its address is refused with the time to wait, and analyses are still admitted", async () => {
+test("a call that exceeds the call rate of its address is refused with the time to wait, and analyses are still admitted", async () => {
   const { admit } = await openWithCalls();
   for (let call = 0; call < 3; call++) {
     await admit("call");
@@ -135,7 +135,7 @@ test("the response to a call within the call rate has no rate limit header", asy
   expect([...outcome.answerHeaders]).toEqual([]);
 });
 
-test("an MCP message counts towards the call rate unless it is an analysis", async () => {
+test("MCP messages count towards the call rate, except for analyses", async () => {
   const { admit } = await openWithCalls();
   for (let call = 0; call < 5; call++) {
     (await admit("message")).countAsAnalysis();

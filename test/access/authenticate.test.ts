@@ -84,7 +84,7 @@ describe("a header", () => {
     expect(await errorOf(() => other.keyOf(header))).toEqual(refused);
   });
 
-  test("a header is refused if the store returns another key", async () => {
+  test("a key is refused if the store returns a record with a different hash", async () => {
     const { keys, header, id } = await issued();
     const record = await keys.findById(id);
     const lying: KeyStore = {
@@ -215,7 +215,7 @@ describe("while the store is unavailable", () => {
     return { advance, keys, findByHash, authenticator, desk, header, id, goAway, comeBack };
   }
 
-  test("while the store is unavailable, a key is accepted for a minute after its last look-up, and an unknown key is not", async () => {
+  test("while the store is unavailable, a key is accepted for a minute after its last look-up, and an unknown key is refused", async () => {
     const { advance, authenticator, desk, header, id, goAway } = await openUnavailable();
     const other = await desk.issue({ name: "b", plan: "free" });
     await authenticator.keyOf(header);

@@ -35,7 +35,7 @@ describe("a caller", () => {
     expect(addressOf(address, undefined)).toBe(expected);
   });
 
-  test("addresses in one IPv6 /64 network are one caller, and another /64 network is another caller", () => {
+  test("all addresses of one IPv6 /64 network are the same caller, and another /64 network is a different caller", () => {
     const find = createClientAddress([], { warn() {} });
     const nameOf = (address: string) => find({ address, forwardedFor: undefined });
     expect(nameOf("2001:db8:1:2::1")).toBe(nameOf("2001:db8:1:2:ffff::9"));

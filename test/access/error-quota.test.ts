@@ -25,13 +25,13 @@ test.each([
   ["a request that failed in the service", new KibitzError("internal", "Oh."), 0],
   ["a request to an overloaded service", new KibitzError("overloaded", "Busy."), 0],
   ["a request with an unknown key", new KibitzError("invalid_api_key", "Who?"), 0],
-])("the refusal of %s reduces the error quota by its cost", async (_, error, counts) => {
+])("the refusal of %s reduces the error quota by the cost of the request", async (_, error, counts) => {
   const limits = await memoryLimits();
   limits.errorQuota.count(account, error);
   expect(await limits.allWindowsOf(account)).toMatchObject([{ remaining: Math.max(0, 10 - counts) }]);
 });
 
-test("a refusal after a large request body reduces the error quota more", async () => {
+test("the refusal of a request with a large body reduces the error quota by more than one", async () => {
   const limits = await memoryLimits();
   limits.errorQuota.count(account, wrong(), 32 * 1024);
   expect(await limits.allWindowsOf(account)).toMatchObject([{ remaining: 5 }]);

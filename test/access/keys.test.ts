@@ -2,7 +2,7 @@ import { afterEach, expect, test, vi } from "vitest";
 import { createApiKey, createKeyExpiry, hashOfApiKey, isApiKey } from "../../src/access/keys.ts";
 import { keyRecord } from "../contract/access-stores.ts";
 
-test("a new key is random: kbz_ and 36 letters and digits", () => {
+test("a new key consists of kbz_ and 36 random letters and digits", () => {
   const keys = Array.from({ length: 500 }, createApiKey);
   for (const key of keys) {
     expect(key).toMatch(/^kbz_[0-9A-Za-z]{36}$/);
@@ -68,7 +68,7 @@ test("a key that expired because of a wrong wall clock is valid after the clock 
   expect(expiry.hasExpired(unused)).toBe(false);
 });
 
-test("ended keys are deleted after 30 days, or after a day if the store is full", () => {
+test("revoked and expired keys are deleted after 30 days, or after a day if the store is full", () => {
   setClock(0);
   const now = Date.now();
   expect(createKeyExpiry(90).ended()).toEqual({

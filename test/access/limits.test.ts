@@ -44,7 +44,7 @@ describe("requests", () => {
     }
   });
 
-  test("a request is refunded only in the window in which it was counted", async () => {
+  test("a refund of a request has no effect after the end of the window that counted the request", async () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);
@@ -79,11 +79,11 @@ describe("searches at a time", () => {
     }
   }
 
-  test("the Retry-After time of a refused search is twice the expected time of the running search", async () => {
+  test("the Retry-After time of a refused search is based on twice the expected time of the shortest running search", async () => {
     expect(await waitMsAfter(100, timeOf(5000, 60_000), timeOf(400, 60_000))).toBe(700);
   });
 
-  test("the Retry-After time of a refused search is bounded by the time limit of the running search", async () => {
+  test("the Retry-After time of a refused search is at most 1.5 s longer than the time limit of the running search", async () => {
     expect(await waitMsAfter(0, timeOf(5000, 5000), timeOf(5000, 5000))).toBe(6500);
   });
 
@@ -91,7 +91,7 @@ describe("searches at a time", () => {
     expect(await waitMsAfter(8000, timeOf(400, 60_000), timeOf(400, 60_000))).toBe(2000);
   });
 
-  test("every search that ends admits one waiting request", async () => {
+  test("one waiting request is admitted for each search that ends", async () => {
     const limits = await limitsOf();
     const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
     const running = [await enter(), await enter()];
@@ -106,7 +106,7 @@ describe("searches at a time", () => {
     expect((await waiting[2])?.kind).toBe("admitted");
   });
 
-  test("a request does not wait if a search ends while the request is being refused", async () => {
+  test("a request is admitted immediately if a search ends while the request is being refused", async () => {
     const limits = await limitsOf();
     const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
     const [first] = [await enter(), await enter()];
@@ -143,7 +143,7 @@ describe("a store of several nodes", () => {
     return { limits, store, set };
   }
 
-  test("without the shared store, a node admits its fraction of each quota, rounded up, and reports the rest of the fraction", async () => {
+  test("without the shared store, a node admits its fraction of each quota, rounded up, and reports what remains of the fraction", async () => {
     const { limits, set } = startNode(3);
     await run(limits, account, 100);
     expect(await remainingOf(limits, account)).toEqual([6, 900]);

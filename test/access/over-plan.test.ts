@@ -50,7 +50,7 @@ test("a batch may contain as many requests as the smallest quota of the plan, an
   }
 });
 
-test("a plan allows a search without a depth limit, and refuses a search with one node too many", () => {
+test("a plan allows a search without a depth limit, and refuses a search with one node more than its node limit", () => {
   const byNodes = { depth: undefined, nodes: 2_000_001, multipv: 1, movetimeMs: undefined };
   expect(excessOf({ ...byNodes, nodes: 2_000_000 }, keylessPlan)).toEqual([]);
   expect(excessOf(byNodes, freePlan)).toEqual([]);
@@ -62,7 +62,7 @@ test("a plan allows a search without a depth limit, and refuses a search with on
   });
 });
 
-test("a request beyond the plan suggests a key if a key can be created, and smaller limits otherwise", () => {
+test("the error of a request that exceeds the plan suggests a key if a key can be created, and smaller limits otherwise", () => {
   expect(upgradeOf(keylessPlan, builtInPlans, true)).toMatchObject({
     nextAction: "get_api_key",
     upgrade: { plan: "free", url: "/v1/keys" },
@@ -73,7 +73,7 @@ test("a request beyond the plan suggests a key if a key can be created, and smal
   });
 });
 
-test("a request beyond the plan names the smallest plan that allows the request, or no plan", () => {
+test("the error of a request that exceeds the plan names the smallest plan that allows the request, or no plan", () => {
   expect(upgradeOf(keylessPlan, [keylessPlan, small, gold], true)).toMatchObject({
     nextAction: "reduce_limits",
     upgrade: { plan: "gold", url: "/price" },
@@ -113,7 +113,7 @@ test("the plies of a review are limited by the plan and by the smallest quota", 
   expect(requestsOfReview(60)).toBe(6);
 });
 
-test("a review with too many lines or too much depth is refused", () => {
+test("a review is refused if its number of lines or its depth exceeds the plan", () => {
   const few: Plan = { ...freePlan, limits: { ...freePlan.limits, multipvMax: 2, depthMax: 20 } };
   expect(excessOfReview({ ...review, lines: 3, depth: 21 }, few)).toMatchObject([
     { violation: { pointer: "/depth", allowed: { maximum: 20 } } },

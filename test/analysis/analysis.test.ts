@@ -144,7 +144,7 @@ test.each([
   [{ depth: undefined, nodes: 999 }, false],
   [{ depth: 30, nodes: 999 }, false],
   [{ depth: 5, nodes: 100_000 }, false],
-])("the result of %j is worth storing on disk: %s", (limits, worth) => {
+])("the result of a search with the limits %j is worth storing on disk: %s", (limits, worth) => {
   expect(isWorthStoring(validated(limits))).toBe(worth);
 });
 
@@ -183,13 +183,16 @@ describe("an analysis", () => {
       { value: { kind: "mate", mate: 3 }, bound: "lower", wdl: undefined },
       { value: { kind: "mate", mate: -3 }, bound: "upper", wdl: undefined },
     ],
-  ])("an analysis of a position with Black to move has scores in White's view: %s", (_, said, expected) => {
-    const snapshot = snapshotOf({ lines: [lineOf(["e7e5"], { score: said })] });
-    const done = doneOf({ snapshot, bestMove: "e7e5", ponder: undefined });
-    const analysis = analysisFromEvent(done, validated({ fen: blackToMove }), 0);
-    expect(analysis.score).toEqual(expected);
-    expect(analysis.lines[0]?.score).toEqual(expected);
-  });
+  ])(
+    "an analysis of a position with Black to move has scores from White's point of view: %s",
+    (_, said, expected) => {
+      const snapshot = snapshotOf({ lines: [lineOf(["e7e5"], { score: said })] });
+      const done = doneOf({ snapshot, bestMove: "e7e5", ponder: undefined });
+      const analysis = analysisFromEvent(done, validated({ fen: blackToMove }), 0);
+      expect(analysis.score).toEqual(expected);
+      expect(analysis.lines[0]?.score).toEqual(expected);
+    },
+  );
 
   test("a line of an analysis ends before the first illegal move", () => {
     const snapshot = snapshotOf({ lines: [lineOf(["e2e4", "e7e5", "a1a8", "h7h6"])] });

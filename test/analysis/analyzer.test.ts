@@ -66,7 +66,7 @@ describe("a search", () => {
     expect(jobs).toMatchObject([{ movetimeMs: 9000 }]);
   });
 
-  test("a search runs up to the agreed time limit, and its expected time is used in the queue", async () => {
+  test("a search runs up to the caller's time limit, and the scheduler gets the expected time of the search", async () => {
     const { search, jobs } = scripted(doneOf());
     const { scheduler, works } = recordingScheduler();
     const cache = createMemoryCache<SearchResult>({ bytes: 1e6 });
@@ -106,7 +106,7 @@ describe("a search", () => {
     expect(timeOf(validated({ depth: 30 }), 5000)).toEqual({ expectedMs: 5000, longestMs: 5000 });
   });
 
-  test("a finished game is answered without a search and without a slot", async () => {
+  test("a request with a finished game is answered without a search and without a slot", async () => {
     const { search, jobs } = scripted(doneOf());
     const request = validated({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1", depth: 5 });
     const analyzer = analyzerOf(search, 0);
@@ -146,7 +146,7 @@ describe("a search", () => {
 describe("the states of a search", () => {
   const progress = { kind: "progress", snapshot: snapshotOf({ depth: 13 }) } as const;
 
-  test("a reader gets all states of a search, and the last state has the stop reason", async () => {
+  test("a reader of a search gets an analysis for each depth, and the last analysis has the stop reason", async () => {
     const { search } = scripted(progress, doneOf());
     const states = await Array.fromAsync(statesOf(analyzerOf(search), validated(), "somebody", never));
     expect(states).toMatchObject([
@@ -161,7 +161,7 @@ describe("the states of a search", () => {
     ]);
   });
 
-  test("a search without a remaining reader is cancelled, and its slot is free for the next caller", async () => {
+  test("a search is cancelled when its last reader stops reading, and the next caller gets its slot", async () => {
     let calls = 0;
     const analyzer = analyzerOf((...job) => (calls++ === 0 ? endless : scripted(doneOf()).search)(...job));
     const states = statesOf(analyzer, validated(), "somebody", never)[Symbol.asyncIterator]();
@@ -297,7 +297,7 @@ describe("an answer that depth alone defines", () => {
     expect(jobs).toHaveLength(1);
   });
 
-  test("a reader of a cached result gets a single state", async () => {
+  test("a reader of a cached result gets a single analysis", async () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const analyzer = analyzerOf(search);
     await analyzer.analyze(validated(), "somebody", never);
@@ -377,7 +377,7 @@ const follow = (analyzer: Analyzer, depth: number) =>
 const next = async (events: AsyncIterator<Followed>) => briefly((await events.next()).value);
 
 describe("who follows a search", () => {
-  test("a waiting search reports its queue position whenever the position changes, and then its states", async () => {
+  test("a waiting search reports each change of its queue position, and its analyses after it has started", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const [first, second, third] = [8, 9, 10].map((depth) => follow(analyzer, depth)) as [
       AsyncIterator<Followed>,
@@ -503,7 +503,7 @@ describe("equal requests at the same time", () => {
     ["their depths differ", { depth: 8 }, { depth: 9 }],
     ["their nodes differ", { nodes: 800 }, { nodes: 900 }],
     ["their moves differ", { searchMoves: ["e2e4"] }, { searchMoves: ["e2e4", "d2d4"] }],
-  ])("two requests do not share a search if %s", async (_, one, other) => {
+  ])("two concurrent requests start two searches if %s", async (_, one, other) => {
     const { search, jobs, open } = held(doneOf());
     const analyzer = analyzerOf(search, 2);
     const answers = [one, other].map((overrides) =>
@@ -514,7 +514,7 @@ describe("equal requests at the same time", () => {
     expect(jobs).toHaveLength(2);
   });
 
-  test("a request with the default movetime and a request without movetime share a search", async () => {
+  test("a request with the default movetime and a request without movetime use the same search", async () => {
     const { search, jobs, open } = held(doneOf({ endedBy: "time" }));
     const analyzer = analyzerOf(search, 2);
     const answers = [undefined, 9000].map((movetimeMs) =>
@@ -629,7 +629,7 @@ function startedOver(store: AnswerStore<SearchResult>, done: SearchDone = doneOf
   return { analyzer, ask, jobs };
 }
 
-test("a stored result is found by the next process, which then caches the result in memory", async () => {
+test("a stored result is found by the next process, and this process caches the result in memory", async () => {
   const { store, asked } = rememberingStore();
   const searched = await startedOver(store).ask();
   expect(asked).toEqual(["get", "set"]);

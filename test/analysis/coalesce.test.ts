@@ -68,8 +68,8 @@ const last: Ask = (coalescer, key, work, signal = never) => {
   return { seen, ended };
 };
 
-describe("equal work under way at the same time", () => {
-  test("concurrent equal work runs once, and all callers get the same result", async () => {
+describe("concurrent equal searches", () => {
+  test("concurrent equal searches run once, and all callers get the same result", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all, last].map((ask) => ask(coalescer, "a", work));
     await settle();
@@ -86,7 +86,7 @@ describe("equal work under way at the same time", () => {
     expect(coalescer.counters).toEqual({ started: 1, joined: 3 });
   });
 
-  test("shared work starts synchronously, so the next caller in the same iteration of the event loop joins", () => {
+  test("a shared search starts synchronously, and a second caller in the same iteration of the event loop joins", () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     last(coalescer, "a", work);
     last(coalescer, "a", work);
@@ -94,7 +94,7 @@ describe("equal work under way at the same time", () => {
     expect(coalescer.counters).toEqual({ started: 1, joined: 1 });
   });
 
-  test("the first reader of shared work also gets states that are published during the start", async () => {
+  test("the first reader of a shared search also gets analyses that are published during the start", async () => {
     const coalescer = createCoalescer<number, string>();
     const hasty: SharedWork<number, string> = async (publish) => {
       publish(1);
@@ -105,7 +105,7 @@ describe("equal work under way at the same time", () => {
     expect(reader.seen).toEqual([1, 2]);
   });
 
-  test("a reader that joins shared work gets the newest state first", async () => {
+  test("a reader that joins a shared search gets the newest analysis first", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     all(coalescer, "a", work);
     await settle();
@@ -124,7 +124,7 @@ describe("equal work under way at the same time", () => {
     expect(lateForTheEnd.seen).toEqual([4]);
   });
 
-  test("a slow reader of shared work gets the newest states, as many as a search has depths", async () => {
+  test("a slow reader of a shared search gets only the newest analyses, up to a fixed number", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const slow = coalescer.all("a", work, "somebody", never)[Symbol.asyncIterator]();
     const first = slow.next();
@@ -140,9 +140,9 @@ describe("equal work under way at the same time", () => {
   });
 
   test.each([
-    ["all states", all],
-    ["the last state", last],
-  ])("shared work for callers who want %s continues until its last caller leaves", async (_, ask) => {
+    ["all analyses", all],
+    ["the last analysis", last],
+  ])("a shared search whose callers want %s continues until the last caller disconnects", async (_, ask) => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const [first, second] = [new AbortController(), new AbortController()];
     const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
@@ -155,7 +155,7 @@ describe("equal work under way at the same time", () => {
     expect(await readers[1]?.ended).toBe(second.signal.reason);
   });
 
-  test("shared work is cancelled if its only reader stops reading", async () => {
+  test("a shared search is cancelled if its only reader stops reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const reading = (async () => {
       for await (const state of coalescer.all("a", work, "somebody", never)) {
@@ -169,7 +169,7 @@ describe("equal work under way at the same time", () => {
     expect(runs[0]?.signal.aborted).toBe(true);
   });
 
-  test("shared work is cancelled if its only caller leaves without reading", async () => {
+  test("a shared search is cancelled if its only caller disconnects without reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const leaving = new AbortController();
     const states = coalescer.all("a", work, "somebody", leaving.signal)[Symbol.asyncIterator]();
@@ -182,7 +182,7 @@ describe("equal work under way at the same time", () => {
     await expect(states.next()).rejects.toThrow("gone");
   });
 
-  test("shared work that fails rejects for all callers", async () => {
+  test("a shared search that fails rejects for all callers", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all].map((ask) => ask(coalescer, "a", work));
     await settle();
@@ -194,38 +194,41 @@ describe("equal work under way at the same time", () => {
   });
 
   test.each([
-    ["all states", all],
-    ["the last state", last],
-  ])("a caller who wants %s does not join work that has ended, failed or been cancelled", async (_, ask) => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    const leaving = new AbortController();
-    const endings = [
-      () => runs.at(-1)?.end(1),
-      () => runs.at(-1)?.fail(new Error("broken")),
-      () => leaving.abort(new Error("gone")),
-    ];
-    for (const [index, end] of endings.entries()) {
-      ask(coalescer, "a", work, leaving.signal);
-      await settle();
-      expect(runs).toHaveLength(index + 1);
-      end();
-      if (index < 2) {
+    ["all analyses", all],
+    ["the last analysis", last],
+  ])(
+    "a caller who wants %s does not join a search that has ended, failed or been cancelled",
+    async (_, ask) => {
+      const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+      const leaving = new AbortController();
+      const endings = [
+        () => runs.at(-1)?.end(1),
+        () => runs.at(-1)?.fail(new Error("broken")),
+        () => leaving.abort(new Error("gone")),
+      ];
+      for (const [index, end] of endings.entries()) {
+        ask(coalescer, "a", work, leaving.signal);
         await settle();
+        expect(runs).toHaveLength(index + 1);
+        end();
+        if (index < 2) {
+          await settle();
+        }
       }
-    }
-    // The next caller arrives in the same iteration of the event loop.
-    ask(coalescer, "a", work);
-    await settle();
-    expect(runs).toHaveLength(4);
-    expect(runs[3]?.signal.aborted).toBe(false);
-  });
+      // The next caller arrives in the same iteration of the event loop.
+      ask(coalescer, "a", work);
+      await settle();
+      expect(runs).toHaveLength(4);
+      expect(runs[3]?.signal.aborted).toBe(false);
+    },
+  );
 });
 
-describe("work is not shared", () => {
+describe("different searches", () => {
   test.each([
     ["of different keys", "a", "b"],
     ["without a key", undefined, undefined],
-  ])("work %s is not shared", async (_, one, other) => {
+  ])("concurrent searches %s run separately", async (_, one, other) => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     all(coalescer, one, work);
     last(coalescer, other, work);
@@ -236,9 +239,9 @@ describe("work is not shared", () => {
 });
 
 test.each([
-  ["all states", all],
-  ["the last state", last],
-])("a caller who wants %s and is already cancelled starts no work", async (_, ask) => {
+  ["all analyses", all],
+  ["the last analysis", last],
+])("a caller who wants %s and is already cancelled starts no search", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const reason = new Error("never mind");
   expect(await ask(coalescer, "a", work, AbortSignal.abort(reason)).ended).toBe(reason);
@@ -246,8 +249,8 @@ test.each([
 });
 
 test.each([
-  ["all states", all],
-  ["the last state", last],
+  ["all analyses", all],
+  ["the last analysis", last],
 ])("a caller who wants %s leaves no listener on its abort signal", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const { signal } = new AbortController();
@@ -260,7 +263,7 @@ test.each([
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-  "every caller gets the result or its own abort reason, and no work continues without a caller (seed %i)",
+  "every caller gets the result or its own abort reason, and no search continues without a caller (seed %i)",
   async (seed) => {
     const random = createRandom(seed);
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
@@ -335,7 +338,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("shared work is notified of each caller", async () => {
+test("a shared search is notified of each caller that joins", async () => {
   const coalescer = createCoalescer<number, string>();
   const joined: string[] = [];
   const end = Promise.withResolvers<number>();

@@ -47,7 +47,7 @@ describe("engine time of a search that is watched", () => {
     expect(await charged(search, (states) => Array.fromAsync(states))).toBe(snapshotOf().counters.timeMs);
   });
 
-  test("a reader of a search that fails without a state is charged the elapsed time", async () => {
+  test("a reader of a search that fails before its first analysis is charged the elapsed time", async () => {
     const failing: SearchWithRetry = async (_build, _job, _signal, _onProgress, onEngine) => {
       onEngine?.(true);
       await silent();
@@ -59,7 +59,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
   });
 
-  test("a reader who leaves after a state is charged the elapsed time", async () => {
+  test("a reader who stops reading during the search is charged the elapsed time", async () => {
     const engineMs = await charged(endless, async (states) => {
       for await (const _ of states) {
         await silent();
@@ -69,7 +69,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
   });
 
-  test("a reader who leaves long after the end of the search is not charged for the time after the end", async () => {
+  test("a reader who stops reading long after the end of the search is not charged for the time after the end", async () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const engineMs = await charged(search, async (states) => {
       for await (const _ of states) {
@@ -113,7 +113,7 @@ describe("engine time of a caller who leaves without an answer", () => {
     return [await ask(), await ask()] as const;
   }
 
-  test("a caller who leaves a shared search is charged for the time until it leaves", async () => {
+  test("a caller of a shared search is charged for the time until the caller disconnects", async () => {
     const [first, second] = await twoOf(analyzerOf(endless));
     turnMs(hourMs);
     first.leaving.abort();
@@ -126,7 +126,7 @@ describe("engine time of a caller who leaves without an answer", () => {
     expect(second.engineMs).toBeGreaterThanOrEqual(2 * hourMs);
   });
 
-  test("a caller who leaves while waiting for an engine is charged no engine time", async () => {
+  test("a caller who disconnects while waiting for an engine is charged no engine time", async () => {
     const analyzer = analyzerOf(endless);
     const holding = new AbortController();
     const held = analyzer.analyze(validated({ depth: 3 }), "holder", holding.signal).catch(() => {});
@@ -175,7 +175,7 @@ describe("engine time of a search that waits for an engine that is being started
     expect(engineMs).toBe(0);
   });
 
-  test("a caller is charged no engine time if it leaves while the engine starts", async () => {
+  test("a caller who disconnects while the engine starts is charged no engine time", async () => {
     const leaving = new AbortController();
     setTimeout(() => leaving.abort(new Error("gone")), startMs / 2);
     expect((await charged({ starting: started }, leaving.signal)).engineMs).toBe(0);

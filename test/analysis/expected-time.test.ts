@@ -49,7 +49,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, limitsOf(18)) / before).toBeCloseTo(0.5, 1);
   });
 
-  test("the expected time of a search is at most eight times the built-in estimate, and at least an eighth", () => {
+  test("the expected time of a search is between one eighth of the built-in estimate and eight times the estimate", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(14));
     const learn = (ms: number) => {
@@ -70,7 +70,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, limitsOf(14)) / before).toBeLessThan(1.4);
   });
 
-  test("the expected time increases with the node limit, and the limit that ends a search first decides", () => {
+  test("the expected time increases with the node limit, unless another limit ends the search earlier", () => {
     const times = createExpectedTimes();
     const ofNodes = (nodes: number, overrides: Partial<SearchLimits> = {}) =>
       times.expect(build, { ...limitsOf(1), depth: undefined, nodes, ...overrides });
@@ -110,7 +110,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, nodes) / before).toBeCloseTo(1, 1);
   });
 
-  test("the expected time is not reduced by a search without a depth limit that had nothing left to search", () => {
+  test("the expected time is not reduced by a search without a depth limit that the engine ends before the node limit", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
     times.learn(build, { ...limitsOf(1), depth: undefined, nodes: 1_000_000_000 }, took(5, "depth"));

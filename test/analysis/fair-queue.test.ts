@@ -12,7 +12,7 @@ const taken = (queue: FairQueue<string>, count: number) =>
   Array.from({ length: count }, () => queue.take()?.value);
 
 describe("virtual time", () => {
-  test("a flow with long waiting work gets no additional priority after its short work overtakes the long work", () => {
+  test("a flow gets no additional priority when its short search overtakes its long search", () => {
     const queue = createFairQueue<string>();
     queue.add(waitingOf("a", 1000, { value: "long" }));
     for (let index = 0; index < 60; index++) {
@@ -28,7 +28,7 @@ describe("virtual time", () => {
 });
 
 describe("a newcomer beside a flow with much waiting work", () => {
-  test("a new flow is served next if both flows cost the same, and then both flows alternate", () => {
+  test("the first search of a new flow is served before many equal searches of another flow, and then the flows alternate", () => {
     const queue = createFairQueue<string>();
     for (let index = 0; index < 1000; index++) {
       queue.add(waitingOf("many", 100, { dueMs: index }));
@@ -41,7 +41,7 @@ describe("a newcomer beside a flow with much waiting work", () => {
     expect(taken(queue, 4)).toEqual(["newcomer 100", "many 100", "many 100", "newcomer's second"]);
   });
 
-  test("a new flow is served next even if the expected cost has increased since the other flow arrived", () => {
+  test("a new flow is served next even if the expected time of all searches has increased since the other flow arrived", () => {
     const queue = createFairQueue<string>();
     let learntMs = 9;
     for (let index = 0; index < 100; index++) {
@@ -133,7 +133,7 @@ function play(
 }
 
 describe("whatever comes, leaves and is served", () => {
-  test("all work that is not removed is served exactly once", () => {
+  test("every search that is not removed from the queue is served exactly once", () => {
     fc.assert(
       fc.property(steps, (all) => {
         const { asked, removed, served } = play(all, {});
@@ -143,7 +143,7 @@ describe("whatever comes, leaves and is served", () => {
     );
   });
 
-  test("a new flow never gets more than an equal share, within a bound", () => {
+  test("a new flow gets at most as much time as a waiting flow, plus the longest search of each flow", () => {
     fc.assert(
       fc.property(steps, (all) => {
         /** For each pair of flows: how much work was served while both flows waited. */

@@ -28,7 +28,7 @@ async function isSlotFree(scheduler: Scheduler): Promise<boolean> {
 }
 
 describe("the scheduler", () => {
-  test("the scheduler admits as many searches as it has slots, and another when a slot becomes free", async () => {
+  test("the scheduler admits as many searches as it has slots, and one more search when a slot becomes free", async () => {
     const scheduler = schedulerOf(2);
     const first = await scheduler.enter(work, never);
     await scheduler.enter(work, never);
@@ -219,7 +219,7 @@ describe("waiting work", () => {
     expect(order.slice(0, 4)).toEqual(["greedy1", "modest1", "greedy2", "modest2"]);
   });
 
-  test("waiting callers share the slots by time, not by number of searches", async () => {
+  test("waiting callers get equal time in the slots, and not equal numbers of searches", async () => {
     const order = await orderOf([...worksOf("long", 100, 4), ...worksOf("short", 25, 12)]);
     const shortBefore = (name: string) =>
       order.slice(0, order.indexOf(name)).filter((other) => other.startsWith("short")).length;
@@ -303,7 +303,7 @@ describe("work that would wait too long", () => {
     return scheduler;
   }
 
-  test("a search that would wait too long is refused immediately, with the time to wait and a smaller search", async () => {
+  test("a search that would wait too long is refused immediately, and the error contains the time to wait and suggests a lower depth", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const scheduler = await full(1, 10_000, 4000, 2);
@@ -329,12 +329,12 @@ describe("work that would wait too long", () => {
     expect(scheduler.status()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
-  test("the queue is limited by its expected time, so many short searches may wait", async () => {
+  test("the scheduler limits the expected wait and not the number of searches, so 1,500 short searches may wait", async () => {
     const scheduler = await full(1, 10_000, 5, 1500);
     expect(scheduler.status()).toMatchObject({ waiting: 1500, refused: 0 });
   });
 
-  test("if no search may wait, the scheduler refuses every search until a slot is free", async () => {
+  test("with a maximum wait of 0, the scheduler refuses every search until a slot is free", async () => {
     const scheduler = schedulerOf(1, 0);
     const holder = await scheduler.enter(work, never);
     await refusalOf(scheduler, work);

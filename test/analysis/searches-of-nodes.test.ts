@@ -77,7 +77,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(searchesOf(all)).toHaveLength(1);
   });
 
-  test("nodes that share a Redis use results of each other, without charging engine time", async () => {
+  test("nodes that share a Redis use each other's results, and charge no engine time for these results", async () => {
     const [one, other] = (await nodes(2)) as [TestNode, TestNode];
     const first = one.analyzer.analyze(validated(), "caller", never);
     (await shared([one])).answer();
@@ -124,7 +124,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect(charged).toEqual([50, 50]);
   });
 
-  test("a caller that stops waiting for another node is charged nothing, and the search continues", async () => {
+  test("a caller who disconnects while another node searches is charged nothing, and the search continues", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const charged: number[] = [];
     const terms = { expectedMs: 1, longestMs: 9000, onEngineTime: (ms: number) => charged.push(ms) };
@@ -140,7 +140,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await answer).depth).toBe(14);
   });
 
-  test("a stream starts its own search instead of waiting for another node, and a unary request waits for the search of a stream", async () => {
+  test("a stream never waits for the search of another node, and a unary request waits for the search of a stream", async () => {
     const all = (await nodes(3)) as [TestNode, TestNode, TestNode];
     const [holds, streams, waits] = all;
     const first: number[] = [];
@@ -282,7 +282,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await Promise.all(again)).map(({ best }) => best?.uci)).toEqual(Array(3).fill("e2e4"));
   });
 
-  test("nodes do not share a search if the time limit or the file of the build differs", async () => {
+  test("two nodes start two searches if the time limit or the file of the build differs", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;
     const asked = [

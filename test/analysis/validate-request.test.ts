@@ -23,7 +23,7 @@ async function refusalOf(overrides: Partial<AnalysisRequest>): Promise<KibitzErr
 }
 
 describe("a request", () => {
-  test("a request without values gets the defaults", async () => {
+  test("an empty request gets the default values", async () => {
     expect(await validate({})).toMatchObject({
       position: { fen: startFen },
       build: full,
@@ -38,7 +38,7 @@ describe("a request", () => {
     });
   });
 
-  test("a request keeps its own values", async () => {
+  test("a request that sets values keeps these values", async () => {
     const overrides = { depth: 3, multipv: 4, movetimeMs: 500, options: { skill_level: 2 } };
     expect(await validate(overrides)).toMatchObject({ ...overrides, weakened: true });
   });
@@ -227,14 +227,14 @@ describe("a refusal", () => {
     expect((await refusalOf(mated)).violations[0]).not.toHaveProperty("allowed");
   });
 
-  test("the violation of an incomplete FEN suggests the complete FEN", async () => {
+  test("the violation for an incomplete FEN suggests the complete FEN", async () => {
     const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b";
     expect((await refusalOf({ fen, moves: ["e5"], depth: 3 })).violations).toMatchObject([
       { pointer: "/fen", allowed: { examples: [`${fen} KQkq - 0 1`] } },
     ]);
   });
 
-  test("the violation of a FEN suggests nothing if the FEN cannot be completed", async () => {
+  test("the violation for a FEN suggests nothing if the FEN cannot be completed", async () => {
     const { violations } = await refusalOf({ fen: "8/8/8/8/8/8/8/8 w" });
     expect(violations.filter(({ allowed }) => allowed !== undefined)).toEqual([]);
   });
@@ -248,7 +248,7 @@ const inputOf = (overrides: Partial<PositionInput> = {}): PositionInput => ({
 });
 
 describe("the cache of positions", () => {
-  test("a valid position is validated once, and an invalid position each time", async () => {
+  test("a valid position is validated once, and an invalid position is validated for every request", async () => {
     const validate = createPositionCache(createTimeSlicer());
     const first = await validate(inputOf());
     expect(first).toEqual(validatePosition(inputOf()));

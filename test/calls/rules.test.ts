@@ -172,7 +172,7 @@ describe("a violation has a pointer, a message and the allowed range", () => {
     ]);
   });
 
-  test("an invalid number of requests is a violation of the batch, and other violations belong to a request", () => {
+  test("a batch with an invalid number of requests has a violation, and invalid requests cause no violation of the batch", () => {
     const batchOf = (requests: readonly RequestInit[]) =>
       violationsOf(EvaluateBatchRequestSchema, { requests: [...requests] });
     expect(batchOf([{ fen: "x" }, { fen: "x", depth: 0 }, { moves: [""] }])).toEqual([]);

@@ -277,7 +277,7 @@ test("a line ends before its first illegal move, and its SAN list has the same l
   });
 });
 
-test("a line uses the notation of the position for castling", () => {
+test("a line writes castling in the notation of its position, standard or Chess960", () => {
   const ucis = ["e1h1", "e8c8"];
   const fen = "r3k2r/8/8/8/8/8/8/R3K2R w KQkq - 0 1";
   const san = ["O-O", "O-O-O"];

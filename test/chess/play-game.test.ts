@@ -18,13 +18,13 @@ test.each([
   ["moves", ["e4", "Nf6", "Nf3"]],
   ["a fivefold repetition", [...round, ...round, ...round, ...round]],
   ["an illegal move", ["e4", "e4", "Nf3"]],
-])("a game with %s ends in the same position whether or not all positions are returned", (_, moves) => {
+])("a game with %s ends in the same position with and without a list of all positions", (_, moves) => {
   const { positions, ...game } = play(startFen, moves);
   expect(inOneGo(playGame(positionOf(startFen), moves))).toEqual(game);
   expect(game.last).toEqual(positions.at(-1));
 });
 
-test("a game whose positions are not needed is played on one board, whatever its length", () => {
+test("a game of any length is played on one board if only the last position is needed", () => {
   const clone = vi.spyOn(Chess.prototype, "clone");
   const boardsFor = (moves: readonly string[]) => {
     clone.mockClear();

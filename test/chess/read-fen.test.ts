@@ -206,9 +206,12 @@ describe("the board field", () => {
     ["nine ranks", "4k3/8/8/8/8/8/8/4K3/8", "9 ranks"],
     ["backslashes", "4k3\\8\\8\\8\\8\\8\\8\\4K3", "1 rank"],
     ["pockets of Crazyhouse", "4k3/8/8/8/8/8/8/4K3[Qq]", "Rank 1"],
-  ])("the board of a FEN is refused because of %s, and the message names the place", (_, text, place) => {
-    expect(refusalOf(`${text} w - - 0 1`)).toContain(place);
-  });
+  ])(
+    "the board of a FEN is refused because of %s, and the message names the rank or the number of ranks",
+    (_, text, place) => {
+      expect(refusalOf(`${text} w - - 0 1`)).toContain(place);
+    },
+  );
 });
 
 describe("a FEN with fields missing", () => {
@@ -231,7 +234,7 @@ describe("a FEN with fields missing", () => {
     expect(suggestionOf("r3k3/8/8/8/8/8/8/R4K1R")).toBe("r3k3/8/8/8/8/8/8/R4K1R w q - 0 1");
   });
 
-  test("a FEN that would also be refused is never suggested", () => {
+  test("an invalid FEN is never suggested", () => {
     expect(suggestionOf("8/8/8/8/8/8/8/8")).toBeUndefined();
     expect(suggestionOf("start")).toBeUndefined();
     expect(suggestionOf("4k3/8/8/8/8/8/4R3/4K3")).toBeUndefined();

@@ -27,11 +27,11 @@ describe("a score in White's view", () => {
     wdl: { win: 50, draw: 948, loss: 2 },
   };
 
-  test("a score in White's view equals the engine's score if White is to move", () => {
+  test("a score from White's point of view equals the engine's score if White is to move", () => {
     expect(scoreForWhite(score, "white")).toEqual(score);
   });
 
-  test("a score in White's view has the opposite sign, bound and chances if Black is to move", () => {
+  test("a score from White's point of view has the opposite sign, bound and win chances if Black is to move", () => {
     expect(scoreForWhite(score, "black")).toEqual({
       value: { kind: "cp", cp: -35 },
       bound: "upper",
@@ -70,7 +70,7 @@ test("the win percentage is 100 or 0 for a mate", () => {
   expect(winPercent(mate(-1))).toBe(0);
 });
 
-test("the win percentage after a mate on the board depends on the winner, who must be known", () => {
+test("the win percentage after a checkmate is 100 or 0, and an unknown winner is an error", () => {
   expect(winPercent(mate(0), "white")).toBe(100);
   expect(winPercent(mate(0), "black")).toBe(0);
   expect(() => winPercent(mate(0))).toThrow("winner");

@@ -33,7 +33,7 @@ function serviceOf(itemsMax: number) {
 const indexesOf = (answers: readonly EvaluateBatchResponse[]) =>
   answers.map(({ index }) => index).toSorted((one, other) => one - other);
 
-test("a batch beyond the plan is halved until the plan allows it, and every request gets a response", async () => {
+test("a batch that exceeds the plan is halved until the plan allows the batch, and every request gets a response", async () => {
   const service = serviceOf(60);
   const answers = await Array.fromAsync(askMany(requestsOf(250), service, options));
   expect(indexesOf(answers)).toEqual(Array.from({ length: 250 }, (_, index) => index));

@@ -79,7 +79,7 @@ test.each([
   [["revoke"], "needs the id of a key"],
   [["revoke", "nobody"], "no valid key"],
   [["rotate", "nobody"], "no valid key"],
-])("kibitz keys %j exits with 2 and a message about the right usage", async (args, message) => {
+])("kibitz keys %j exits with 2 and a message about the correct usage", async (args, message) => {
   expect(await keys(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });
 

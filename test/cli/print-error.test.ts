@@ -25,7 +25,7 @@ test("the message of a temporary error contains the time to wait, and the exit c
   });
 });
 
-test("the message of an error beyond the plan names the field and a larger plan", async () => {
+test("the message about a request that exceeds the plan names the field and a larger plan", async () => {
   const beyond = {
     code: "upgrade_needed",
     status: 402,

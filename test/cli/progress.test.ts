@@ -19,7 +19,7 @@ test("the progress is printed on one line of the terminal", () => {
   expect(written.at(-1)).toBe("\r\x1b[K");
 });
 
-test("the progress line is cut at the width of the terminal", () => {
+test("the progress line is truncated to the width of the terminal", () => {
   const { progress, last } = progressOn(true, 20);
   progress.step();
   expect(last()).toMatch(/^1 of 4, \d s left Ga$/);

@@ -55,7 +55,7 @@ describe("kibitz review", () => {
     expect(stdout).toMatch(/Stockfish 19 Lite WASM \(wasm\), depth 8, 7 positions, 7 searched, /);
   });
 
-  test("kibitz review prints corrected moves and tags of a game with their places in the file", async () => {
+  test("kibitz review prints the line and column of each corrected move and tag", async () => {
     const file = fileOf(foolsMate, '[fen "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1"]\n\n1. re8# 0-0\n');
     const { code, stdout } = await runKibitz(["review", file, "--depth", "1"], { COLUMNS: "120" });
     expect(code).toBe(0);
@@ -196,7 +196,7 @@ describe("kibitz review --url", () => {
     ]);
   });
 
-  test("kibitz review reports the place of an illegal move, and reviews the other games", async () => {
+  test("kibitz review reports the line and column of an illegal move, and reviews the other games", async () => {
     const file = fileOf(foolsMate, illegal, backRank);
     const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect(code).toBe(2);

@@ -20,7 +20,7 @@ test.each([
   }
 });
 
-test("text in the Windows extension of Latin-1 is decoded", async () => {
+test("text in the encoding Windows-1252 is decoded", async () => {
   expect(await textOf(Buffer.from([0x80, 0x20, 0x93, 0x61, 0x94]), 2)).toBe("€ “a”");
 });
 

@@ -84,7 +84,7 @@ describe.concurrent.each(probes)("$name", (program: Program) => {
     });
   });
 
-  test("a client that exceeds a rate limit reads which limit it was and how long to wait, and succeeds after this time", async () => {
+  test("a client that exceeds a rate limit reads the name of the limit and the time to wait, and succeeds after this time", async () => {
     const evaluate: Command = { method: "Evaluate", request: quick };
     const caller = newCaller();
     for (let count = 0; count < 3; count++) {

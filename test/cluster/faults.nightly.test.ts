@@ -36,17 +36,20 @@ describeWith(
   test.each([
     ["SIGKILL", null],
     ["SIGTERM", 0],
-  ] as const)("no call fails when each node in turn is ended by %s and restarted", async (signal, code) => {
-    const { cluster, answerAllWhile, untilUp } = loaded;
-    await answerAllWhile(async () => {
-      for (const node of cluster.nodes) {
-        expect(await node.stop(signal)).toBe(code);
-        await untilUp(node, false);
-        await node.start();
-        await untilUp(node);
-      }
-    });
-  });
+  ] as const)(
+    "no call fails when the nodes are ended by %s and restarted, one node after another",
+    async (signal, code) => {
+      const { cluster, answerAllWhile, untilUp } = loaded;
+      await answerAllWhile(async () => {
+        for (const node of cluster.nodes) {
+          expect(await node.stop(signal)).toBe(code);
+          await untilUp(node, false);
+          await node.start();
+          await untilUp(node);
+        }
+      });
+    },
+  );
 
   test("no call fails when a node behind nginx is killed", async () => {
     const { cluster, answerAllWhile, untilUp } = loaded;

@@ -40,7 +40,7 @@ describe("calls in plain JSON", () => {
     await expect(callsOf({}).check(evaluate, request)).rejects.toMatchObject({ code, violations });
   });
 
-  test("the check of a plain JSON request validates the fields without calling the method", async () => {
+  test("the method check validates the fields of a plain JSON request without calling the RPC", async () => {
     const calls = callsOf({});
     await calls.check(evaluate, { fen: "no position" });
     await expect(calls.check(evaluate, { fen: "startpos", depth: 99 })).rejects.toMatchObject({
@@ -48,13 +48,13 @@ describe("calls in plain JSON", () => {
     });
   });
 
-  test("a plain JSON call with an unreadable field gets a suggested request", async () => {
+  test("the error of a plain JSON call with a field of a wrong type contains a corrected request", async () => {
     await expect(callsOf({}).once(evaluate, { fen: "startpos", depth: "9" })).rejects.toMatchObject({
       suggestedRequest: { fen: "startpos", depth: 9 },
     });
   });
 
-  test("a plain JSON stream contains the message of each event, and null for the other kinds of event", async () => {
+  test("each event of a plain JSON stream has one field with a message, and null in the fields of the other event kinds", async () => {
     const calls = callsOf({
       stream: () =>
         async function* () {

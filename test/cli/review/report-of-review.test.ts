@@ -117,7 +117,7 @@ test("the report of a review shows the names and the accuracy of the players, an
 `);
 });
 
-test("the report of a review numbers moves by the start position, and omits unknown values", () => {
+test("the report of a review starts with the move number of the start position, and omits unknown values", () => {
   const report = reportOf('[White "?"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7', [
     best(0, "e8e7"),
     best(600, "e2e4"),
@@ -164,7 +164,7 @@ test("the report of a review contains no control characters in the names of play
   expect(report).toContain("Game 7: \\u009b31mred\\u202e – Black");
 });
 
-test("the report of a review counts no finished positions, and no search time for cached positions", () => {
+test("the report of a review excludes finished positions, and excludes the search time of cached positions", () => {
   const mate = analysesOf("1. f3 e5 2. g4 Qh4#", []);
   expect(searchMessage(mate)).toMatchObject({
     positions: 4,

@@ -227,7 +227,7 @@ describe("go mate", () => {
 });
 
 describe("a search under way", () => {
-  test("a running search prints its move before another go starts", async () => {
+  test("a running search prints its move before the search of the next go starts", async () => {
     const { hear, last, searches } = talk();
     await hear("go infinite");
     last().find(stateOf(3, ["e2e4"]));

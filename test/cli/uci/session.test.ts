@@ -112,7 +112,7 @@ describe("a request", () => {
     expect(last().request.depth).toBe("depth" in limits ? limits.depth : undefined);
   });
 
-  test("a UCI search beyond the plan is repeated within the plan, and later searches stay within the plan", async () => {
+  test("a UCI search that exceeds the plan is repeated with allowed limits, and later searches use these limits", async () => {
     const { hear, last, searches } = talk();
     await hear("setoption name MultiPV value 8", "go depth 30");
     last().fail(overPlan({ "/depth": 20, "/multipv": 5 }));
