@@ -2,11 +2,9 @@ import { expect, test } from "vitest";
 import { type Import, importsOf, readSources } from "./support/imports.ts";
 
 /**
- * The import rules of ARCHITECTURE.md: which module may import which other module. A module is a folder of `src/` or
- * `web/src/`.
+ * A module is a folder of `src/` or `web/src/`. Every file of `src/` may import these modules. These modules import only each
+ * other.
  */
-
-/** Every file of `src/` may import these modules. These modules import only each other. */
 const basics = ["errors", "log", "metrics", "request", "text", "thread", "tracing"];
 
 /** Maps a module to the modules that it may import. Every module may also import `basics`. */
@@ -44,7 +42,7 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   moves: ["board", "game", "page", "parts"],
   call: ["client", "page", "parts", "problem"],
 };
-/** The views may import every module of `pageMayImport`, but not each other. */
+/** A view may import every module of `pageMayImport`, but not another view. */
 const views = ["analysis", "review"];
 const pageTop = ["app", "main"];
 

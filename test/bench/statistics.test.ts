@@ -11,7 +11,7 @@ const turn = (requests: number): Turn => ({
   rssMib: 90,
 });
 
-describe("figures of a bench", () => {
+describe("statistics of a benchmark", () => {
   test("a benchmark reports the median, the minimum and the maximum of its rounds", () => {
     const turns = [turn(300), turn(100), turn(110)];
     expect(spreadOf(turns, figures.perMinute)).toEqual({ median: 3300, least: 3000, most: 9000 });

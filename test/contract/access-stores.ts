@@ -117,12 +117,12 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.list()).toHaveLength(1);
     });
 
-    describe("if an address may be issued 2 in 100 ms", () => {
+    describe("if an address may create 2 keys in 100 ms", () => {
       const terms = issueTerms({ quota: { max: 2, windowMs: 100 } });
       const at = (createdAt: number, issuedTo = "a", id = `${issuedTo}${createdAt}`) =>
         keyRecord({ id, createdAt, issuedTo });
 
-      test(`an address with a used-up key quota in ${name} gets a new key after its oldest key has left the window`, async () => {
+      test(`an address that has used up its key quota in ${name} gets a new key when its oldest key is older than the window`, async () => {
         const store = create();
         expect(await store.create(at(1000), terms)).toEqual({ kind: "created" });
         expect(await store.create(at(1050), terms)).toEqual({ kind: "created" });
@@ -180,7 +180,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       });
     });
 
-    describe("if a network may be issued 3 in 100 ms", () => {
+    describe("if a network may create 3 keys in 100 ms", () => {
       const terms = (name: string | undefined) =>
         issueTerms({ network: name === undefined ? undefined : { name, max: 3 } });
       const at = (createdAt: number, issuedTo: string) =>
@@ -199,7 +199,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       });
     });
 
-    describe("if 2 of callers may be kept", () => {
+    describe("if clients may have 2 keys in total", () => {
       const terms = issueTerms({ keptMax: 2, ended: { revokedBefore: 500, unusedSince: 300 } });
       const of = (id: string, fields: Partial<KeyRecord> = {}) =>
         keyRecord({ id, createdAt: 1000, issuedTo: id, ...fields });
@@ -229,7 +229,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       });
     });
 
-    describe("that are wished for again by the same name", () => {
+    describe("with an idempotency key", () => {
       const terms = issueTerms({ quota: { max: 1, windowMs: 100 }, keptMax: 1, idempotencyKey: "wish" });
       const at = (createdAt: number, hash: string, fields: Partial<KeyRecord> = {}) =>
         keyRecord({ id: `${createdAt}`, createdAt, hash, issuedTo: "a", ...fields });
@@ -287,7 +287,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       });
     });
 
-    describe("that have ended", () => {
+    describe("revoked or unused keys", () => {
       test(`revoked keys and unused self-service keys in ${name} are deleted in batches of bounded size`, async () => {
         const store = create();
         const made = [

@@ -26,10 +26,10 @@ export function testBackendTimes(
       await session.search(jobOf({ fen: middleGame, depth: 8 }), forever);
     });
     /**
-     * Returns the threads that a search needs: this process and the threads of the engine. A native engine reads commands in
-     * its first thread and searches in its second.
+     * Returns the threads that take part in a search. A native engine reads commands in its first thread and searches in its
+     * second thread.
      */
-    const threadsOnTheWay = () => {
+    const threadsOfSearch = () => {
       const [pid = 0] = enginesRunning();
       const threads = readdirSync(`/proc/${pid}/task`).map(Number);
       return [process.pid, ...(backend.path === "native" ? threads : [pid])];
@@ -42,7 +42,7 @@ export function testBackendTimes(
         const job = jobOf({ fen: middleGame, depth: 245, movetimeMs });
         const answer = session.search(job, forever);
         // Measure from the limit on. A busy core delays nothing before the limit.
-        const sinceLimit = sleep(movetimeMs).then(() => startStopwatch(...threadsOnTheWay()));
+        const sinceLimit = sleep(movetimeMs).then(() => startStopwatch(...threadsOfSearch()));
         expect(await answer).toMatchObject({ endedBy: "time" });
         return (await sinceLimit)();
       });
@@ -55,7 +55,7 @@ export function testBackendTimes(
         const caller = new AbortController();
         const long = jobOf({ fen: startFen, depth: 245 });
         const { answer } = await underWay((onProgress) => session.search(long, caller.signal, onProgress));
-        const sinceLeaving = startStopwatch(...threadsOnTheWay());
+        const sinceLeaving = startStopwatch(...threadsOfSearch());
         caller.abort(new Error("left"));
         await expect(answer).rejects.toThrow("left");
         await session.search(jobOf({ depth: 1 }), forever);

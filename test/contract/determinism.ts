@@ -27,8 +27,7 @@ interface Started {
 }
 
 /**
- * Defines tests that repeat a search and expect the same result.
- * @param depth the plies of a search that takes some tens of milliseconds
+ * Defines tests that repeat a search and expect the same result. A search of `depth` plies must take some tens of milliseconds.
  */
 export function testDeterminism(name: string, started: () => Started, depth: number): void {
   const searchFor = (changes: Parameters<typeof jobOf>[0]) =>

@@ -131,7 +131,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "refused"]);
     });
 
-    test(`too many concurrent searches in ${name} are refused until a running search should have ended`, async () => {
+    test(`${name} refuses too many concurrent searches with a retry time, which is the expected end of a running search`, async () => {
       const limits = await limitsOf();
       await limits.enter(keyless(plan), timeOf(50_000, 600_000));
       await limits.enter(keyless(plan), timeOf(10_000, 600_000));
@@ -141,7 +141,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(waitMs).toBeLessThanOrEqual(20_000);
     });
 
-    test(`${name} does not count the concurrent searches of a client without a limit of concurrent searches`, async () => {
+    test(`${name} does not count the concurrent searches under a plan without a limit of concurrent searches`, async () => {
       const counted = planWith([{ ...hour, quota: 10 }], 2);
       const limits = await limitsOf();
       const enter = (concurrent: number | undefined) => {

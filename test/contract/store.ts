@@ -8,10 +8,7 @@ export interface TestValue {
 
 const madeUp = (text: string): TestValue => ({ text, numbers: [1, 2.5, -3] });
 
-/**
- * Defines the tests that every cache must pass.
- * @param create returns an empty cache that can hold 100 values
- */
+/** Defines the tests that every cache must pass. `create` returns an empty cache for 100 values. */
 export function testCache(
   name: string,
   create: () => AnswerCache<TestValue> | SharedAnswers<TestValue>,

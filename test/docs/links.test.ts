@@ -45,7 +45,7 @@ function deadLinksIn({ path, text }: { readonly path: string; readonly text: str
 /** A path in a document may omit `src/`, `test/` or `tools/`. */
 const places = ["", "src", "test", "tools"];
 
-/** Every module except `text`, because media types also begin with `text/`. */
+/** The names of the modules of `src/`. `text` is omitted, because media types also begin with `text/`. */
 const modules = readdirSync(join(root, "src"), { withFileTypes: true })
   .filter((entry) => entry.isDirectory() && entry.name !== "text")
   .map(({ name }) => name);

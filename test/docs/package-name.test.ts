@@ -5,10 +5,6 @@ import { expect, test } from "vitest";
 import manifest from "../../package.json" with { type: "json" };
 import { mcpCommand } from "../../src/cli/mcp.ts";
 
-/**
- * On npm, the package `kibitz` belongs to another project. Commands must therefore name `kibitz-chess` or its tarball. `npx
- * kibitz` is correct in a checkout, if the paragraph of the command contains the word "checkout".
- */
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const here = "test/docs/package-name.test.ts";
 
@@ -25,7 +21,10 @@ const runners = /\b(npx|npm (?:exec|x|install|i|add)|pnpm (?:dlx|add)|yarn (?:dl
 const argumentLists = /\[\s*"-y",([^\]]*)\]/g;
 const oldPlaces = /node_modules\/kibitz\/|\bkibitz-\d[\d.]*\.tgz/g;
 
-/** Returns the commands that would install or run the package of the other project. */
+/**
+ * Returns the commands that install or run the package `kibitz`, which belongs to another project on npm. A correct command
+ * names `kibitz-chess` or its tarball. In a checkout, `npx kibitz` is correct if the paragraph contains the word "checkout".
+ */
 function wrongCommandsIn(paragraph: string): readonly string[] {
   const commands = [...paragraph.matchAll(runners)].filter(([, runner, rest = ""]) => {
     const words = rest.split(/[\s'")]+/).map((word) => word.replace(/[.,:]+$/, ""));

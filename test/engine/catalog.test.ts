@@ -156,7 +156,7 @@ describe("a request for", () => {
     });
   });
 
-  test("a request for latest on a path that has only prereleases or lite networks gets one of them", () => {
+  test("a request for latest on a path that has only prereleases or lite networks gets a prerelease or a lite network", () => {
     expect(catalog(["wasm 19", "native dev-20260110"]).resolve("latest", "native")).toMatchObject(
       build("stockfish-dev-20260110", "native"),
     );
@@ -190,7 +190,7 @@ describe("a request for", () => {
   );
 });
 
-describe("a catalog cannot be made", () => {
+describe("an invalid catalog", () => {
   test("a catalog without engines is refused, and the error says what to install", () => {
     expect(() => catalog([])).toThrow(
       "no engine was found: install the npm package `stockfish`, or set KIBITZ_NATIVE_ENGINES to a UCI binary",

@@ -85,7 +85,7 @@ describe("lines", () => {
     await expect(linesOf(engine)).rejects.toThrow("more than 65536 characters");
   });
 
-  test("an error in the reader of an engine ends the reading but not the server", async () => {
+  test("an exception in the callback for engine output rejects the reading and does not stop the server", async () => {
     const engine = node(`console.log("readyok"); setInterval(() => {}, 1000)`);
     const reading = engine.read(() => {
       throw new Error("a bug");
@@ -179,7 +179,7 @@ describe("an engine process", () => {
   });
 });
 
-describe("a file that cannot be run is no engine, and says why", () => {
+describe("an engine file that cannot be started", () => {
   const startSession = async (file: string) =>
     createUciSession(buildOf().settings, createChildProcess({ file, args: [] }), defaultWatchTimes, forever);
 

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, vi } from "vitest";
 
-/** Replaces all timers except `setImmediate` by fake timers. Time limits can then be tested exactly on a busy machine. */
+/** Replaces all timers except `setImmediate` by fake timers, so that a busy machine does not change time limits. */
 export function takeClock(): void {
   vi.useFakeTimers({
     toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance"],

@@ -1,6 +1,7 @@
 /**
- * A program that starts one engine of each kind and leaves all engines running: idle, searching, or in an endless search in a
- * sandbox. The program prints `ready` and then waits to be killed.
+ * A program that starts one engine of each kind and does not stop the engines. The argument is the state of the engines:
+ * `searching`, `unstoppable` (an endless search in a sandbox), or any other word for idle engines. The program prints `ready`
+ * and then waits to be killed.
  */
 
 import { setTimeout } from "node:timers/promises";

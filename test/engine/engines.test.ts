@@ -51,7 +51,7 @@ function slowEngines(build = native) {
 
 const alive = ({ sessions }: FakeEngines) => sessions.filter((session) => session.alive).length;
 
-describe("engines that open", () => {
+describe("engines that start", () => {
   test("the default engine is running when the server is ready, so the first search does not start an engine", async () => {
     const engines = createFakeEngines({ builds: [wasm] });
     const running = await open([engines]);
@@ -103,7 +103,7 @@ describe("engines that open", () => {
     expect([early.starts, late.engines.starts]).toEqual([1, 1]);
   });
 
-  test("engines can start if only one of several backends has an engine", async () => {
+  test("the server starts if only one of several backends has an engine", async () => {
     const nothing = createFakeEngines({ builds: [], path: "native" });
     for (const order of [0, 1]) {
       const engines = createFakeEngines({ builds: [wasm] });
@@ -114,7 +114,7 @@ describe("engines that open", () => {
   });
 });
 
-describe("engines that cannot open", () => {
+describe("engines that cannot start", () => {
   test("a start without engines fails, and the error says what to install", async () => {
     const nothing = createFakeEngines({ builds: [] });
     await expect(open([nothing])).rejects.toThrow("no engine was found: install the npm package");

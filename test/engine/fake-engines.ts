@@ -11,7 +11,7 @@ import {
 } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
 
-/** The behavior of a fake engine in a search. `go on` means that only an abort or a close ends the search. */
+/** The behavior of a fake engine in a search. `go on`: the search ends only by an abort or a close. */
 type Conduct = "answer" | "go on" | FailureKind;
 
 interface FakeSession extends EngineSession {
@@ -35,7 +35,7 @@ export interface FakeEnginesOptions {
   readonly discover?: EngineBackend["discover"];
   /** Returns the behavior of the engine with this number. Default: every engine returns a result. */
   readonly conduct?: (number: number) => Conduct;
-  /** A start waits for this promise and fails if the promise is rejected. */
+  /** An engine start waits for this promise, and fails if the promise is rejected. */
   readonly starting?: (number: number) => Promise<void> | undefined;
   /** Returns the resident memory that the operating system would report. */
   readonly memoryBytes?: (session: FakeSession) => number | undefined;

@@ -119,7 +119,7 @@ describe("info", () => {
     expect(infoOf("info depth 5 string score cp 900 pv a1a8")).toEqual({ ...nothing, depth: 5 });
   });
 
-  test("names of Object members in an info line are ignored", () => {
+  test("words such as constructor and toString in an info line are ignored", () => {
     expect(infoOf("info __proto__ 5 constructor 6 toString 7")).toEqual(nothing);
   });
 });

@@ -24,7 +24,7 @@ function createFakePool(options: FakeEnginesOptions = {}, memoryMaxBytes = roomy
   return { engines, pool: createPool({ backends: [engines], memoryMaxBytes, log: silentLog }) };
 }
 
-/** Returns a pool that always keeps one engine of the full build running, like a server with this default engine. */
+/** Returns a pool whose default build is the full build. One engine of this build is running. */
 async function readyPool(memoryMaxBytes = roomy, options: FakeEnginesOptions = {}) {
   const { engines, pool } = createFakePool(options, memoryMaxBytes);
   await pool.keepWarm(full, forever);
@@ -101,7 +101,7 @@ test("a client that waits for an engine start gets an engine that is released ea
 });
 
 describe("starting an engine", () => {
-  test("a client that disconnects during an engine start gets its own abort reason", async () => {
+  test("a request that is aborted during an engine start rejects with its own abort reason", async () => {
     const { engines, pool } = createFakePool({ starting: () => new Promise(() => {}) });
     const caller = new AbortController();
     const acquired = pool.acquire(build, caller.signal);
@@ -116,7 +116,7 @@ describe("starting an engine", () => {
   });
 });
 
-/** Returns an engine or an error for each request. The requests are made at the same time. */
+/** Requests engines at the same time. Returns an engine or an error for each request. */
 const acquireMany = (pool: ReturnType<typeof createFakePool>["pool"], count: number) =>
   Array.from({ length: count }, () => pool.acquire(build, forever).catch((error) => error));
 
@@ -130,7 +130,7 @@ test("engines of simultaneous requests start in parallel", async () => {
   await Promise.all(acquired);
 });
 
-test("simultaneous failed starts are retried after one pause for the same clients", async () => {
+test("engine starts that fail at the same time are retried once, and every waiting client gets an engine", async () => {
   const { engines, pool } = createFakePool({
     starting: (number) => (number <= 8 ? Promise.reject(failure) : undefined),
   });
@@ -178,7 +178,7 @@ test("a failed engine start after the disconnect of its client does not affect o
 });
 
 describe("a build", () => {
-  /** The test decides whether the next starts fail. */
+  /** Returns a pool with a switch: the test decides whether the next engine starts fail. */
   function createBrokenPool() {
     let broken = true;
     const { engines, pool } = createFakePool({
@@ -251,7 +251,7 @@ test("an engine whose file is not genuine is stopped before a client gets the en
   await pool[Symbol.asyncDispose]();
 });
 
-describe("the build that is kept warm", () => {
+describe("the default build", () => {
   test("the default build keeps running when other builds are used", async () => {
     const { engines, search, alive } = await readyPool();
     for (const build of [lite, other, lite]) {
@@ -364,7 +364,7 @@ describe("the build that is kept warm", () => {
   });
 });
 
-describe("a memory budget", () => {
+describe("a memory limit", () => {
   test("the memory limit stops the engines with the longest idle time for a requested engine", async () => {
     const { engines, pool } = createFakePool({}, 700e6);
     const first = await pool.acquire(lite, forever);

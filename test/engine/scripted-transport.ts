@@ -12,7 +12,7 @@ export interface Script extends UciTransport {
   /** Prints lines now. */
   say(...lines: readonly string[]): void;
   /**
-   * Closes the output now, like a process that ends.
+   * Closes the output now, as if the process had ended.
    * @param by who ended the process
    */
   hangUp(by?: ProcessEnd): void;

@@ -110,7 +110,7 @@ describe("a search whose engine fails", () => {
   });
 });
 
-describe("the states of a search", () => {
+describe("the snapshots of a search", () => {
   test("a search reports its snapshots before the result", async () => {
     const { search } = supervise({});
     const events: SearchEvent[] = [];

@@ -23,7 +23,7 @@ async function searchOf(
   return session.search(jobOf(fields), forever);
 }
 
-/** Starts a search with a time limit. The engine prints nothing yet, so the test decides how the search ends. */
+/** Starts a search with a time limit. The fake engine prints nothing until the test adds lines. */
 async function searching(movetimeMs = 60_000, signal = forever) {
   const { session, conversation } = await openScripted();
   const goLine = `go depth 14 movetime ${movetimeMs}`;
@@ -190,7 +190,7 @@ describe("the limits of a search", () => {
     });
   });
 
-  test("a search has at most as many lines as moves to search", async () => {
+  test("a search with searchmoves asks for at most one line for each allowed move", async () => {
     const { session, conversation } = await openScripted();
     const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
     conversation
@@ -204,7 +204,7 @@ describe("the limits of a search", () => {
   });
 });
 
-describe("a search that passes its limit", () => {
+describe("a search that exceeds its limit", () => {
   useClock();
 
   test("a search that reaches the node limit after the time limit is reported as ended by time", async () => {
@@ -262,7 +262,7 @@ describe("a search that passes its limit", () => {
     ["gets nearly no processor time", 90, false],
     ["runs on a system that reports no processor time", undefined, true],
   ])(
-    "an engine that ignores the stop command and %s: after %s ms of processor time, the position is blamed: %s",
+    "if an engine ignores the stop command and %s (%s ms of processor time), the failure counts against the position: %s",
     async (_, usedMs, blamesPosition) => {
       const { conversation, search } = await searching(300);
       conversation.usedMs = usedMs === undefined ? undefined : 1000;
@@ -285,7 +285,7 @@ describe("a search that passes its limit", () => {
     expect(session.alive).toBe(true);
   });
 
-  test("an engine that is stopped before its first line is not killed, and the search runs out of time", async () => {
+  test("an engine that stops before its first line is not killed, and the search fails because its time is exceeded", async () => {
     const { session, conversation, search } = await searching(50);
     expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
     await wait(50 + lateMs + stopMs);
@@ -304,7 +304,7 @@ describe("a search that passes its limit", () => {
   });
 });
 
-describe("a search that is cut short", () => {
+describe("a search that is ended early", () => {
   useClock();
 
   test("a search that is ended early returns its last complete iteration", async () => {
@@ -347,10 +347,10 @@ describe("a search that is cut short", () => {
   });
 });
 
-describe("a caller that leaves", () => {
+describe("a client that disconnects", () => {
   useClock();
 
-  test("a client that disconnects gets no more snapshots, and gets its own abort reason when the engine has stopped", async () => {
+  test("an aborted search reports no more snapshots, and rejects with the abort reason when the engine has stopped", async () => {
     const caller = new AbortController();
     const { session, conversation, search, outcome, depths } = await searching(60_000, caller.signal);
     conversation.say(iteration(1, "e2e4"));
@@ -396,7 +396,7 @@ describe("a caller that leaves", () => {
   });
 });
 
-describe("an engine that searches in silence", () => {
+describe("an engine that prints nothing", () => {
   useClock();
 
   test("a silent engine gets isready during a search, and is not killed if it responds", async () => {
@@ -444,8 +444,8 @@ describe("an engine that searches in silence", () => {
   });
 });
 
-describe("a server that stood still", () => {
-  /** Blocks this process, like SIGSTOP, a debugger or the garbage collector. */
+describe("a server that was paused", () => {
+  /** Blocks the event loop, like SIGSTOP, a debugger or a garbage collection. */
   function standStill(ms: number): void {
     Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);
   }

@@ -6,7 +6,7 @@ import { createFakeEngines, fakeAnswer } from "./fake-engines.ts";
 
 const forever = new AbortController().signal;
 
-/** A fake engine. The arguments are the mate that it finds, the nodes of each search, and the move of its third search. */
+/** Returns a fake engine. `mate` is the score of every search in moves. `lastMove` is the best move of the third search. */
 async function engine(
   mate: number | undefined,
   nodesOfSearch: (number: number) => number,
@@ -34,7 +34,7 @@ async function engine(
   };
 }
 
-describe("an engine that sees the mate in two", () => {
+describe("an engine that finds the mate in two", () => {
   test("an engine is reproducible if two equal searches return the same result", async () => {
     expect(await selfTest(await engine(2, () => 100), 1, forever)).toBe(100);
   });

@@ -35,7 +35,7 @@ async function searching(signal = forever) {
   return { session, conversation, search };
 }
 
-/** Runs a search to its end. The engine has not confirmed yet that it is ready for the next search. */
+/** Returns a session after one search. The engine has not printed `readyok` after the search yet. */
 async function cleaning() {
   const { session, conversation } = await openScripted();
   conversation.expect("setoption name Skill Level value 3").expect(position);
@@ -124,7 +124,7 @@ describe("the greeting", () => {
     expect(conversation.killed).toBe(true);
   });
 
-  test("a client that disconnects during an engine start gets its own abort reason, and the engine is killed", async () => {
+  test("an engine start that is aborted rejects with the abort reason, and the engine is killed", async () => {
     const conversation = script().expect("uci");
     const caller = new AbortController();
     const session = start(conversation, buildOf(), caller.signal);
@@ -261,7 +261,7 @@ describe("cleaning", () => {
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "unresponsive" } });
   });
 
-  test("the end of an engine during its reset is not blamed on the next search", async () => {
+  test("a search that waits for the reset of an engine can be retried if the engine exits", async () => {
     const { session, conversation } = await cleaning();
     conversation.expect(position).expect(go);
     const next = session.search(jobOf(), forever);
@@ -278,7 +278,7 @@ describe("cleaning", () => {
   });
 });
 
-describe("an engine whose caller has left", () => {
+describe("an engine whose client has disconnected", () => {
   const left = async () => {
     const caller = new AbortController();
     const { session, conversation, search } = await searching(caller.signal);

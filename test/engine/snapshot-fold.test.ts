@@ -26,7 +26,7 @@ function foldOf(lines: readonly string[], { nodes, ...limits }: Limits) {
 }
 
 const recorded = fileURLToPath(new URL("recorded", import.meta.url));
-/** Output of a real engine, recorded with `recorded/record.ts`. */
+/** The output of a real engine, which `recorded/record.ts` recorded. */
 const textOf = (name: string) => readFileSync(`${recorded}/${name}.txt`, "utf8");
 
 function foldRecorded(name: string, limits: Limits) {
@@ -36,7 +36,7 @@ function foldRecorded(name: string, limits: Limits) {
 const depthsOf = (snapshots: readonly Snapshot[]) => snapshots.map(({ depth }) => depth);
 const firstMovesOf = (snapshot: Snapshot | undefined) => snapshot?.lines.map(({ moves }) => moves[0]);
 
-describe("what Stockfish printed, searching three lines to depth 6", () => {
+describe("output of Stockfish for three lines to depth 6", () => {
   test.each([
     ["stockfish-15.1", ["e1g1", "b1d2", "b2b3"], 4089],
     ["stockfish-19-lite", ["b1d2", "e1g1", "b2b3"], 4005],
@@ -66,7 +66,7 @@ describe("what Stockfish printed, searching three lines to depth 6", () => {
   });
 });
 
-describe("what Stockfish printed when 60 ms were over", () => {
+describe("output of Stockfish in 60 ms", () => {
   const limits = { lineCount: 3, nodes: undefined, movetimeMs: 60 };
 
   test("a partial iteration that repeats lines of the previous iteration is ignored at the time limit", () => {
@@ -100,7 +100,7 @@ describe("what Stockfish printed when 60 ms were over", () => {
   });
 });
 
-describe("what Stockfish printed when 1 ms was over", () => {
+describe("output of Stockfish in 1 ms", () => {
   test.each([
     ["stockfish-15.1", 3, 5, ["e1g1", "c5d4"]],
     ["stockfish-19-lite", 1, 1, ["a2a3"]],
@@ -115,7 +115,7 @@ describe("what Stockfish printed when 1 ms was over", () => {
   );
 });
 
-describe("what Stockfish printed when its nodes were used up", () => {
+describe("output of Stockfish at a node limit", () => {
   test.each([
     ["stockfish-15.1", 6, ["e1g1", "b1d2", "b2b3"], 5002],
     ["stockfish-19", 5, ["e1g1", "b1d2", "d3c2"], 5000],
@@ -152,7 +152,7 @@ describe("what Stockfish printed when its nodes were used up", () => {
   );
 });
 
-describe("what Stockfish printed in 8 s, all lines after each one since the third", () => {
+describe("output of Stockfish in 8 s", () => {
   const limits = { lineCount: 2, movetimeMs: 8000 };
 
   test("an iteration is ignored if only its first line was searched", () => {
@@ -180,7 +180,7 @@ test("a score that is only a bound does not complete a snapshot", () => {
   expect(final?.lines[0]?.moves).toHaveLength(29);
 });
 
-describe("lines made up", () => {
+describe("invented lines", () => {
   const limits = { lineCount: 2, movetimeMs: 1000 };
   const line = (depth: number, multipv: number, more = "") =>
     `info depth ${depth} multipv ${multipv} score cp 1 ${more} time 5 pv e2e4`;
@@ -279,17 +279,17 @@ describe("lines made up", () => {
   const byNodes = { lineCount: 1, nodes: 100, movetimeMs: 1000 };
 
   test.each([
-    ["exactly at the node limit", [counted(1, 100)], [], 1],
-    ["at the node limit, before the next depth", [counted(1, 100), counted(2, 101)], [1], 1],
+    ["exactly at the node limit is not complete", [counted(1, 100)], [], 1],
+    ["at the node limit is complete if the next depth begins", [counted(1, 100), counted(2, 101)], [1], 1],
     [
-      "after the node limit, before a next depth with only a bound",
+      "above the node limit is complete if the next depth has only a bound",
       [counted(1, 120), counted(2, 130, "upperbound")],
       [1],
       1,
     ],
-    ["below the node limit", [counted(1, 99)], [1], 1],
-    ["twice at the same depth", [counted(1, 100), counted(1, 101)], [], 1],
-  ])("an iteration that ends %s is used only if another iteration follows", (_, lines, depths, last) => {
+    ["below the node limit is complete", [counted(1, 99)], [1], 1],
+    ["twice at or above the node limit is not complete", [counted(1, 100), counted(1, 101)], [], 1],
+  ])("an iteration that ends %s", (_, lines, depths, last) => {
     const { complete, final } = foldOf(lines, byNodes);
     expect(depthsOf(complete)).toEqual(depths);
     expect(final).toMatchObject({ depth: last, complete: depths.length > 0 });

@@ -12,7 +12,7 @@ export interface FakeApp extends AsyncDisposable {
   /** The warnings and errors in the log. Each entry is the message and the error code. */
   readonly complaints: readonly string[];
   readonly engines: { readonly starting: number; readonly alive: number };
-  /** Makes the next `starts` engines misbehave as the options say. Later engines behave normally. */
+  /** Starts the next `starts` engines with these options. Later engines behave normally. */
   arm(options: FakeEngineOptions, starts?: number): void;
 }
 

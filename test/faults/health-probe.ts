@@ -2,8 +2,7 @@ import { onTestFinished } from "vitest";
 
 /**
  * Requests `/healthz` repeatedly until the returned function is called or the test ends. The function returns the response
- * times in milliseconds.
- * @param nowMs the clock that measures the response times
+ * times in milliseconds. `nowMs` is the clock.
  */
 export function probeHealth(
   url: string,

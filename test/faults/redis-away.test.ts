@@ -10,7 +10,7 @@ import { useApp } from "../support/running-app.ts";
 /** Milliseconds. The timeout of a request to Redis. */
 const operationMaxMs = 1500;
 
-describeWith("redis")("a node whose Redis stands still or is gone", () => {
+describeWith("redis")("a node without Redis", () => {
   const redis = useRedis();
   const app = useApp(
     {
@@ -36,7 +36,7 @@ describeWith("redis")("a node whose Redis stands still or is gone", () => {
     }
   }
 
-  test("a node without Redis serves clients with known keys and without keys, and recovers when Redis returns", async () => {
+  test("a node without Redis serves clients without keys and with recently used keys, and recovers when Redis returns", async () => {
     const [known, unknown] = [await newKey(), await newKey()];
     await expectServing(known);
     expect(await readiness()).toEqual({ status: "ready" });

@@ -7,7 +7,7 @@ import { useRedis } from "../support/redis.ts";
 import { useApp } from "../support/running-app.ts";
 import { startStopwatch, timesOf } from "../support/stopwatch.ts";
 
-describeWith("redis")("a node whose Redis stands still", () => {
+describeWith("redis")("a node with an unresponsive Redis", () => {
   const redis = useRedis();
   let callers = 0;
   const app = useApp(

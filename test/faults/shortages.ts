@@ -10,8 +10,8 @@ export interface Shortage {
 }
 
 /**
- * Limits every file of this process to the present size of the file `name`. A quota has the same effect. This works on every
- * Linux without root.
+ * No file of this process can grow beyond the present size of the file `name`. A disk quota has the same effect. Needs Linux,
+ * but not root.
  */
 export const noFileGrowsBeyond = (name: string): Shortage => ({
   begin(folder) {

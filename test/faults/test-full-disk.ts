@@ -10,7 +10,7 @@ import { patienceMs } from "../support/patience.ts";
 import { useApp } from "../support/running-app.ts";
 import type { Shortage } from "./shortages.ts";
 
-/** The disk of the data folder is full for some time, and then has space again. */
+/** Defines tests in which the disk of the data folder is full for some time, and then has free space again. */
 export function testFullDisk(what: string, folder: string, shortage: Shortage): void {
   describe(what, () => {
     const flushMs = 100;

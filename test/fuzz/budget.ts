@@ -1,4 +1,4 @@
-/** The fraction of the running time of `npm run test:fuzz` for each target. The sum is 1. */
+/** The fraction of the running time of `npm run test:fuzz` for each target. The fractions add up to 1. */
 const shares = {
   "fen-validation": 0.15,
   referee: 0.25,

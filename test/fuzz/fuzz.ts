@@ -9,9 +9,9 @@ export interface Target<T> {
   readonly inputs: Arbitrary<T>;
   /** Throws if the behavior is wrong. May return a promise. */
   readonly check: (input: T) => unknown;
-  /** Inputs that found a bug earlier, or that test rare cases. The corpus runs first. */
+  /** Fixed inputs that found a bug earlier, or that test rare cases. These inputs run first. */
   readonly corpus: readonly T[];
-  /** Further figures for the progress report. */
+  /** Returns additional numbers for the progress report. */
   readonly figures?: () => string;
   /** Stops after this number of inputs. By default, the target stops after its time. */
   readonly count?: number | undefined;
@@ -19,14 +19,10 @@ export interface Target<T> {
   readonly sizeOf?: (input: T) => number;
 }
 
-/** Inputs for each seed. A round can be repeated without the earlier rounds. */
+/** The number of inputs of a round. Each round has its own seed. */
 const roundRuns = 1000;
 
-/**
- * Runs a target until its time ends. fast-check generates the inputs and shrinks an input that fails.
- * Coverage does not guide the inputs. Jazzer.js 4 could use coverage, but needs a newer C library than Debian 12 has, and
- * supports only CommonJS.
- */
+/** Runs a target until its time ends. fast-check generates random inputs, and shrinks an input that fails. */
 export async function fuzz<T>(target: Target<T>): Promise<void> {
   const { name, inputs, check, corpus, count, figures = () => "", sizeOf = () => 1 } = target;
   const { seed, milliseconds } = budgetOf(name);

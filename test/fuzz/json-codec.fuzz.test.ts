@@ -25,9 +25,9 @@ import { type WrittenJson, writtenJson } from "./written-json.ts";
 
 interface Input {
   readonly json: WrittenJson;
-  /** Changes to the JSON text. After a change, the properties in `json` may be wrong. */
+  /** Changes to the text of `json`. The other properties of `json` describe the text before the changes. */
   readonly edits: readonly { readonly at: number; readonly cut: number; readonly put: string }[];
-  /** Changes to the bytes of the text. */
+  /** Bytes that are overwritten after the changes of `edits`. */
   readonly bytes: readonly (readonly [at: number, byte: number])[];
 }
 
@@ -179,7 +179,7 @@ function withEnumNames(desc: DescMessage, json: JsonValue): JsonValue {
   return Object.fromEntries(members);
 }
 
-/** Returns the values that ProtoJSON allows and the API of `/v1` rejects. */
+/** Describes the values that ProtoJSON allows and `/v1` rejects. */
 function looserForms(desc: DescMessage, json: JsonValue): readonly string[] {
   if (typeof json !== "object" || json === null || Array.isArray(json)) {
     return [];
@@ -220,14 +220,14 @@ function looserValues(field: DescField, value: JsonValue): readonly string[] {
   return implicit && value === null ? ["null for a field that is always there"] : [];
 }
 
-/** `JSON.parse` rounds 1e400 to Infinity. */
+/** Returns true if a number is infinite. `JSON.parse` reads 1e400 as Infinity. */
 function hasInfinity(value: JsonValue): boolean {
   return typeof value === "object" && value !== null
     ? Object.values(value).some(hasInfinity)
     : typeof value === "number" && !Number.isFinite(value);
 }
 
-test("the JSON codec decodes a message like protobuf-es or refuses it, and encodes the message without changes", () =>
+test("the JSON codec decodes the same values as protobuf-es or refuses the message, and encoding and decoding keep the values", () =>
   fuzz({
     name: "json-codec",
     inputs,

@@ -13,11 +13,11 @@ const native = nativeStockfish();
 const paths = ["wasm", ...rowsWith(["native"] as const, "native" as const)] as const;
 
 const batch = 50;
-/** The number of game positions in two batches of 50. The other positions are near mate. */
+/** A round evaluates 100 positions: 90 positions of games, and 10 positions near mate. */
 const gamePositions = 90;
-/** Only every fifth position of a game is used, because neighboring positions are similar. */
+/** Plies between two positions of a game. Neighboring positions would be similar. */
 const apart = 5;
-/** Moves to mate. Longer mates are not proved, but their lines are played to the end. */
+/** Moves to mate. python-chess proves only mates up to this length. */
 const provedMovesMax = 3;
 /** The node limit of one proof, which takes some seconds. */
 const proofNodes = 30_000;
@@ -55,7 +55,7 @@ interface Line {
 
 type Evaluation = Omit<Answer, "lines"> & { readonly lines: readonly Line[] };
 
-describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
+describe.each(paths)("random positions on the path %s", (path) => {
   const figures = { positions: 0, chess960: 0, over: 0, lines: 0, moves: 0, cutShort: 0 };
   const mates = { claimed: 0, inThreeOrLess: 0, proved: 0, tooLongToProve: 0 };
 
@@ -145,7 +145,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
     }
   }
 
-  /** Checks that a line of the full length ends in mate. The engine may also return a shorter line. */
+  /** Checks that a line with the announced number of moves ends in mate. The engine may also return a shorter line. */
   function checkMate(
     answer: Evaluation,
     moves: readonly string[],
@@ -167,7 +167,7 @@ describe.each(paths)("random positions, evaluated on the path %s,", (path) => {
     figures.cutShort += moves.length < plies ? 1 : 0;
   }
 
-  /** The sign of `mate` is from White's view. */
+  /** Expects that a mate in `mate` moves can be forced. A negative number means that Black mates. */
   async function prove({ fen, chess960 }: Evaluation, mate: number): Promise<void> {
     mates.inThreeOrLess++;
     const proved = await referee.proveMate(fen, chess960, mate, proofNodes);
@@ -186,7 +186,7 @@ async function engineOf(path: "wasm" | "native"): Promise<string> {
   return listed.engines.find(({ paths }) => paths.some(runs))?.id ?? expect.fail(`no engine for ${path}`);
 }
 
-/** Sends two batches at a time, one for each engine. */
+/** Sends two batches at the same time, because the service has two engines. */
 async function evaluate(
   asked: readonly Asked[],
   engine: string,

@@ -9,11 +9,11 @@ import { policy } from "./referee/policy.ts";
 import { type Question, type Referee, startReferee } from "./referee/referee.ts";
 import { shrinkFen } from "./referee/shrink-fen.ts";
 
-/** The number of FENs for each seed, including unchanged positions of games. */
-const roundQuestions = 5000;
+/** The number of mutated FENs in each round. */
+const mutantsPerRound = 5000;
 const roundPositions = 1000;
 const batch = 500;
-/** After this number of mutated FENs, every row of the policy must have been used. Otherwise, the mutations are too simple. */
+/** Mutated FENs. After this number, every row of the policy must have occurred. Otherwise, the mutations are too simple. */
 const enoughForAllRows = 50_000;
 
 const { seed, milliseconds } = budgetOf("referee");
@@ -26,7 +26,7 @@ beforeAll(() => {
 
 afterAll(() => referee[Symbol.dispose]());
 
-test("Kibitz and python-chess disagree about a FEN only if a row of the policy allows it, and every row is used", async () => {
+test("every difference between Kibitz and python-chess in the validation of a FEN is in the policy, and every row of the policy occurs", async () => {
   const progress = startProgress("referee", seed);
   const rows = new Map<string, number>();
   const unreached = () => policy.map(({ id }) => id).filter((id) => !rows.has(id));
@@ -68,7 +68,7 @@ test("Kibitz and python-chess disagree about a FEN only if a row of the policy a
 
     const random = createRandom(round);
     const bases = [...positions.map(({ question }) => question), ...known];
-    const mutants = Array.from({ length: roundQuestions }, (): Question => {
+    const mutants = Array.from({ length: mutantsPerRound }, (): Question => {
       const [fen, chess960] = random.pick(bases);
       return [mutateFen(fen, random), random.below(8) === 0 ? !chess960 : chess960];
     });

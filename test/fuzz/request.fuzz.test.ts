@@ -11,14 +11,12 @@ import { type StartedService, startService } from "./request/started-service.ts"
 
 /** Milliseconds. The time limit of a search without other limits. */
 const searchMaxMs = 100;
-/** Bytes of memory. The documentation promises this maximum for the server. */
+/** The maximum memory of the server in bytes. The documentation promises this maximum. */
 const promisedBytes = 200e6;
 
-/**
- * A busy machine may pause an engine for 400 ms. The engine then stops too late, and the server replaces the engine. Three late
- * stops are accepted, and one more for each 1000 inputs.
- */
+/** The accepted number of searches that stop too late, because a busy machine may pause an engine for 400 ms. */
 const lateStopsMax = 3;
+/** One more late stop is accepted for each 1000 inputs. */
 const inputsPerLateStop = 1000;
 
 let service: StartedService;
@@ -48,10 +46,8 @@ afterAll(async () => {
 });
 
 /**
- * Sends two new searches at a time until both engines have started. On a busy machine, the first search may end before the
- * second search begins.
- * @param halfmoves the first move counter that is used. Up to 9 greater counters may be used, too.
- * @returns the process ids of the running engines
+ * Starts both engines by new searches. Returns the process ids of the engines. The FENs have the halfmove clocks `halfmoves` to
+ * `halfmoves + 9`, so that no search is cached.
  */
 async function warmUp(halfmoves: number): Promise<readonly number[]> {
   const fens = ["4k3/8/8/8/8/8/8/R3K3 w - -", "4k3/8/8/8/8/8/8/4K2R w - -"];
@@ -63,7 +59,7 @@ async function warmUp(halfmoves: number): Promise<readonly number[]> {
   return service.engines();
 }
 
-/** Returns the new complaints in the log. A small number of late stops is ignored. */
+/** Returns the new errors in the log. A small number of late stops is ignored. */
 function complaints(): readonly string[] {
   const all = service.takeComplaints();
   const late = all.filter((line) => line.includes('"kind":"overtime"'));

@@ -20,7 +20,7 @@ interface Printed {
   readonly lineCount: number;
   readonly nodes?: number | undefined;
   readonly movetimeMs: number;
-  /** The time limit is reached after this number of lines. */
+  /** The number of lines before the time limit. */
   readonly closedAfter: number;
 }
 
@@ -79,7 +79,7 @@ const line = fc.oneof(
 
 type Edit = (lines: readonly string[]) => readonly string[];
 const at = fc.nat(40);
-/** Damage to the output of an engine: by a broken pipe, a second engine or an unusual build. */
+/** Changes to the output of an engine, like the changes by a broken pipe, a second engine or an unusual build. */
 const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.tuple(at, at).map(
     ([from, to]): Edit =>
@@ -241,7 +241,10 @@ function checkComplete(
   }
 }
 
-/** Checks that the final snapshot is the newest complete snapshot, or the last first line if no snapshot is complete. */
+/**
+ * Checks that the final snapshot is the newest complete snapshot. If no snapshot is complete, the final snapshot must have the
+ * newest first line.
+ */
 function checkFinal(
   final: Snapshot | undefined,
   newest: Snapshot | undefined,
@@ -264,7 +267,7 @@ function checkFinal(
   }
 }
 
-/** Expects that all reported moves are legal, or that the search fails because of an illegal move. */
+/** Checks the moves of a snapshot: all moves are legal, or the search fails because of an illegal move. */
 function checkResult(snapshot: Snapshot): void {
   const bestMove = snapshot.lines[0]?.moves[0] ?? "";
   const build = { id: "fuzzed", settings: { hashMb: 16, threads: 1 } } as EngineBuild;

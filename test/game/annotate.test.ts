@@ -30,14 +30,14 @@ test("an annotated PGN has evaluations, and a glyph, a comment and the best line
 });
 
 test.each(["$1", "$2", "$6", "$3 $18"])(
-  "an annotated PGN adds no second judging glyph to a move: %s",
+  "an annotated PGN adds no glyph to a move that the author has already judged: %s",
   (glyphs) => {
     const text = annotated(gameOf(`1. e4 e5 2. Ke2 ${glyphs} *`), worse);
     expect(text).toContain(`2. Ke2 ${glyphs} { [%eval -0.60] } { (0.25 → -0.60) Inaccuracy.`);
   },
 );
 
-test("an annotated PGN adds a judging glyph beside the author's other glyphs", () => {
+test("an annotated PGN adds the glyph of the judgment and keeps the author's other glyphs", () => {
   expect(annotated(gameOf("1. e4 e5 2. Ke2 $18 *"), worse)).toContain("2. Ke2 $6 $18 {");
 });
 

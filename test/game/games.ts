@@ -25,7 +25,7 @@ export function errorOf(read: () => unknown): KibitzError {
 
 export const sansOf = ({ moves }: Game) => moves.map(({ san }) => san).join(" ");
 
-/** Centipawns, or a mate such as `"#-3"`: Black mates in three. Positive scores are good for White. */
+/** Centipawns, or a mate in moves: `"#-3"` means that Black mates in three. A positive score is good for White. */
 export type Shorthand = number | `#${number}`;
 
 export function valueFrom(short: Shorthand): ScoreValue {
@@ -43,9 +43,9 @@ export function evaluate(
   { positions, moves }: Game,
   evaluations: readonly {
     readonly score: Shorthand;
-    /** The best moves in UCI. A score is needed only if it differs from `score`. */
+    /** The first move of each line in UCI. The default score of a line is `score`. */
     readonly lines?: readonly (readonly [uci: string, score?: Shorthand])[];
-    /** The best move in UCI, if the first line begins with another move. */
+    /** The best move in UCI. Needed only if the first line begins with another move. */
     readonly best?: string;
   }[],
 ): readonly EvaluatedPosition[] {

@@ -36,7 +36,7 @@ test("the initial position of a game can have an opening name", () => {
   });
 });
 
-test("a Chess960 game and a game outside the table have no opening name", () => {
+test("a Chess960 game and a game that is not in the opening table have no opening name", () => {
   expect(openingOf('[FEN "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1"]\n\n1. e4')).toBeUndefined();
   expect(openingOf('[Variant "Chess960"]\n\n1. e4 e5')).toBeUndefined();
 });

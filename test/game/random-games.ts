@@ -39,7 +39,7 @@ const remarks = fc.constantFrom(
   " (-- {threat})",
 );
 
-/** Random games in PGN with tags, comments, glyphs and variations. chessops reads these games correctly. */
+/** Random games in PGN with tags, comments, glyphs and variations. chessops can read all of these games. */
 export const pgnTexts: fc.Arbitrary<{ readonly text: string; readonly sans: readonly string[] }> = fc
   .tuple(sanLists, fc.array(remarks, { minLength: 60, maxLength: 60 }), fc.boolean())
   .map(([sans, added, tagged]) => {

@@ -262,7 +262,7 @@ function readOrRefuse(text: string): string | undefined {
   }
 }
 
-/** The played move must have the same piece, target square and promotion as the text. */
+/** Returns true if the played move has the piece, the target square and the promotion of the text. */
 function isMoveAsWritten(written: string, move: MoveDescription): boolean {
   const uci = /^([a-h][1-8])-?x?([a-h][1-8])(?:=([QRBN]))?[+#]?$/.exec(written);
   if (uci) {

@@ -94,19 +94,16 @@ test.each([
   ["is less than ten points worse", 200, 84, ["best"]],
   ["is lost", 200, "#-3", ["best", "only_move"]],
   ["mates later", "#2", "#9", ["best"]],
-] as const)(
-  "a review labels the best move by comparison with the second line, which %s",
-  (_, first, second, labels) => {
-    const lines = [["e2e4", first] as const, ["d2d4", second] as const];
-    expect(reviewOf("1. e4", [{ score: first, lines }]).moves[0]?.labels).toEqual(labels);
-    const fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
-    const turned = (score: number | `#${number}`) =>
-      typeof score === "number" ? -score : (`#${-Number(score.slice(1))}` as const);
-    const blacks = [["e7e5", turned(first)] as const, ["d7d5", turned(second)] as const];
-    const whole = reviewOf(`[FEN "${fen}"]\n\n1... e5`, [{ score: turned(first), lines: blacks }]);
-    expect(whole.moves[0]?.labels).toEqual(labels);
-  },
-);
+] as const)("the best move gets the expected labels if the second line %s", (_, first, second, labels) => {
+  const lines = [["e2e4", first] as const, ["d2d4", second] as const];
+  expect(reviewOf("1. e4", [{ score: first, lines }]).moves[0]?.labels).toEqual(labels);
+  const fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";
+  const turned = (score: number | `#${number}`) =>
+    typeof score === "number" ? -score : (`#${-Number(score.slice(1))}` as const);
+  const blacks = [["e7e5", turned(first)] as const, ["d7d5", turned(second)] as const];
+  const whole = reviewOf(`[FEN "${fen}"]\n\n1... e5`, [{ score: turned(first), lines: blacks }]);
+  expect(whole.moves[0]?.labels).toEqual(labels);
+});
 
 test("a review does not label the best move as the only good move if the first line begins with another move", () => {
   const lines = [["e2e4", 200] as const, ["d2d4", -900] as const];
@@ -148,7 +145,7 @@ test("a review does not include a mating move in the averages of both players", 
   });
 });
 
-test("a review counts a forced mate as lost if the game ends by stalemate", () => {
+test("a review judges a stalemate after a forced mate as a lost mate", () => {
   const whole = reviewOf('[FEN "7k/8/8/6Q1/8/8/8/K7 w - - 0 1"]\n\n1. Qg6', [
     { score: "#4", lines: [["a1b2"]] },
   ]);

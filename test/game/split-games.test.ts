@@ -17,7 +17,7 @@ async function split(text: string, characters: number) {
   return Array.fromAsync(splitGames(chunks()));
 }
 
-test("a file is split into games with their line numbers, whatever the size of the chunks", async () => {
+test("a file is split into games with their line numbers, for every size of the chunks", async () => {
   for (const characters of [1, 7, 10_000]) {
     const games = await split(three, characters);
     expect(games.map(({ text }) => text).join("")).toBe(three);

@@ -13,7 +13,7 @@ const app = useApp(
 const evaluate = (depth: number, multipv: number) =>
   post(`${app.url}/v1/eval`, { fen: startFen, depth, multipv, movetime_ms: 2000 });
 
-test("a batch waits while the server refuses single requests as overloaded, and all its items are answered", async () => {
+test("while the server is overloaded, single requests are refused, but a batch waits and every item is answered", async () => {
   const holding = evaluate(30, 1);
   // While the engine is busy, the server rejects requests that would wait too long.
   await expect.poll(async () => (await evaluate(30, 2)).body.code).toBe("overloaded");

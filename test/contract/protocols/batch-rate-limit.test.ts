@@ -39,7 +39,7 @@ test.each([
   },
 );
 
-test("the RateLimit header of a batch in lines counts every item, even if an item later fails", async () => {
+test("the RateLimit header of a batch with JSON lines as response counts every item, even if an item later fails", async () => {
   const caller = await newCaller();
   const headers = { ...caller, Accept: "application/x-ndjson" };
   const body = JSON.stringify({ requests: good(50) });

@@ -122,7 +122,7 @@ describe("plain JSON", () => {
     });
   });
 
-  test("a batch in plain JSON as lines sends each answer as soon as it is ready", async () => {
+  test("a batch in plain JSON with JSON lines as response sends each answer as soon as the answer is ready", async () => {
     const body = JSON.stringify({ requests: [{ fen: startFen, depth: 12 }, { fen: "bad" }] });
     const headers = { "Content-Type": "application/json", Accept: ready };
     const response = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body });
@@ -154,7 +154,7 @@ describe("plain JSON", () => {
     expect((await post(`${app.url}/v1/eval`, single, headers)).status).toBe(413);
   });
 
-  test("a batch in plain JSON may have 200 requests of the greatest size, with 200,000 keys, values and lists", async () => {
+  test("a batch in plain JSON may have 200 requests of the greatest size, but not more than 200,000 keys, values and lists", async () => {
     const full = { fen: startFen, moves: Array(600).fill("e4"), search_moves: Array(218).fill("e2e4") };
     const { status, body } = await ask({ requests: Array(200).fill(full) });
     expect([status, (body as unknown as readonly Item[]).map(({ problem }) => problem?.code)]).toEqual([
@@ -173,7 +173,7 @@ describe("a batch over RPC may have 256 KiB", () => {
   const binary = (batch: EvaluateBatchRequest) => toBinary(EvaluateBatchRequestSchema, batch).length;
   const asJson = (batch: EvaluateBatchRequest) => toJsonString(EvaluateBatchRequestSchema, batch).length;
 
-  /** Returns a batch of the given size in bytes. Every request is invalid, because the tests need no engine. */
+  /** Returns a batch of the given size in bytes. Every request is invalid, so that the tests need no engine. */
   function batchOf(bytes: number, sizeOf: (batch: EvaluateBatchRequest) => number): Plain {
     const requests = Array.from({ length: 9 }, () => ({ fen: "x".repeat(29_000) }));
     const missing = bytes - sizeOf(create(EvaluateBatchRequestSchema, { requests }));

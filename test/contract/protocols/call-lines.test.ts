@@ -89,7 +89,7 @@ const refused: readonly Refused[] = [
 
 describe("a refusal before the call", () => {
   test.each(refused)(
-    "a request that is refused before its call runs has one line in the log: %s",
+    "a request that is refused before its call runs is logged once: %s",
     async (name, path, init, code, protocol) => {
       const requestId = `refused-${name.replaceAll(/\W/g, "-")}`;
       const headers = { ...init.headers, "X-Request-Id": requestId, "X-Forwarded-For": "203.0.113.7" };
@@ -111,7 +111,7 @@ describe("a refusal before the call", () => {
   );
 
   test.each(["Evaluate", "StreamEvaluate"])(
-    "a refused gRPC call of %s with an unknown field has one line in the log",
+    "a refused gRPC call of %s with an unknown field is logged once",
     async (call) => {
       const requestId = `grpc-${call}`;
       await callGrpc(app.url, call, enveloped({ fen: startFen, x: 1 }), { "x-request-id": requestId });
@@ -123,7 +123,7 @@ describe("a refusal before the call", () => {
 });
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "a call of %s with an incomplete body has one line in the log with its request id",
+  "a call of %s with a malformed chunked body is logged once with its request id",
   async (path) => {
     const requestId = `broken-${path.replaceAll("/", "-")}`;
     const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
@@ -140,7 +140,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "a call that is invalid by the rules of %s has one line in the log",
+  "a call of %s with a value out of range is logged once",
   async (path) => {
     const requestId = `rules-${path.replaceAll("/", "-")}`;
     const body = JSON.stringify({ fen: startFen, depth: 99 });
@@ -167,7 +167,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "the log line of an answer of %s to a finished game names no engine",
+  "the log line of a call of %s about a finished game names no engine",
   async (path) => {
     const requestId = `mated-${path.replaceAll("/", "-")}`;
     const body = JSON.stringify({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" });
@@ -180,7 +180,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
   },
 );
 
-test("requests for probes and pages have no line in the log", async () => {
+test("requests for probes and pages are not logged", async () => {
   const headers = { "X-Request-Id": "probe" };
   for (const path of ["/healthz", "/readyz", "/problems", "/"]) {
     await (await fetch(app.url + path, { headers })).arrayBuffer();

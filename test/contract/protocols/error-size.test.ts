@@ -7,12 +7,9 @@ import { callGrpc, enveloped } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
 import type { Plain, Protocol } from "./protocol.ts";
 
-/**
- * gRPC sends errors in trailers. grpcio and grpc-java accept trailers of up to 8 KiB by default. A client reports
- * RESOURCE_EXHAUSTED if the trailers are larger.
- */
-
 const app = useApp({}, { engines: createEnginesInProcess() });
+
+/** gRPC sends errors in trailers. By default, grpcio and grpc-java reject trailers of more than 8 KiB. */
 const trailersMaxBytes = 7 * 1024;
 
 const optionsOf = (count: number, letter: string) =>
@@ -27,7 +24,7 @@ const invalid: readonly (readonly [string, Plain])[] = [
   ["600 moves that are too long", { fen: startFen, moves: Array(600).fill("走".repeat(17)) }],
 ];
 
-/** A GET request is not tested, because the long message does not fit into a URL. */
+/** GET requests are omitted, because the long messages do not fit into a URL. */
 const protocols = rpcProtocols.filter(({ name }) => name !== "Connect GET");
 
 describe.each(protocols)("the errors of $name", ({ open }) => {
@@ -38,7 +35,7 @@ describe.each(protocols)("the errors of $name", ({ open }) => {
   afterAll(() => protocol[Symbol.asyncDispose]());
 
   test.each(invalid)(
-    "an RPC error lists as many violations as fit, and the number of further violations, for %s",
+    "an RPC error lists as many violations as fit, and the number of omitted violations, for %s",
     async (_, request) => {
       const outcome = await protocol.call("evaluate", request);
       expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });
@@ -66,12 +63,12 @@ describe.each(["Evaluate", "StreamEvaluate"])(
   },
 );
 
-/** Counts the violations of a request. The count ends at 20, because an error reports at most 20. */
+/** Returns the expected number of violations. An error reports at most 20 violations. */
 function countOf({ options = {}, moves = [] }: Plain): number {
   return Math.min(20, Object.keys(options as Plain).length + (moves as readonly string[]).length);
 }
 
-/** Returns the size in bytes by the rules of RFC 9113, section 6.5.2. */
+/** Returns the size of the header list in bytes by the rules of RFC 9113, section 6.5.2. */
 function listBytesOf(headers: IncomingHttpHeaders): number {
   return Object.entries(headers)
     .map(([name, value]) => name.length + String(value).length + 32)

@@ -30,7 +30,7 @@ describe("with a real engine", () => {
   });
 });
 
-describe("with engines in this process", () => {
+describe("with fake engines", () => {
   // Without a cache, every protocol runs its own search and must return the same result.
   const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines: createEnginesInProcess({ nodesAPly: 400 }) });
   const askPlain = cached(useProtocol(json, app));

@@ -71,7 +71,7 @@ function headersFrom(fields: Readonly<Record<string, unknown>>): Headers {
   );
 }
 
-/** The HTTP status of a Connect stream is always 200. The last message has the error. */
+/** The HTTP status of a Connect stream is always 200. The last message of the stream has the error. */
 function statusOfStream(_: number, text: string): number {
   const codes = { permission_denied: 403, resource_exhausted: 429, unauthenticated: 401 };
   return Object.entries(codes).find(([code]) => text.includes(`"code":"${code}"`))?.[1] ?? 200;

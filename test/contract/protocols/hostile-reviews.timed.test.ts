@@ -8,7 +8,7 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 const pgnMaxBytes = 262_144;
 const tries = 20;
 
-/** Returns the longest pause of the event loop while `act` runs. The server and the client share the event loop. */
+/** Returns the longest pause of the event loop in milliseconds while `act` runs. The server runs in the same event loop. */
 async function longestPauseMs(act: () => Promise<void>): Promise<number> {
   let longestMs = 0;
   let sinceTurn = startStopwatch();

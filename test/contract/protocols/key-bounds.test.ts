@@ -22,7 +22,7 @@ const app = useApp(
 const newKey = (address: string, body = {}) =>
   post(`${app.url}/v1/keys`, body, { "Content-Type": "application/json", "X-Forwarded-For": address });
 
-test("a key that was unused for too long is refused with advice", async () => {
+test("a key that was not used for 30 days is refused, and the error advises to get a new key", async () => {
   const { body } = await newKey("198.51.100.1");
   const headers = { Authorization: `Bearer ${body.key}` };
   const database = new DatabaseSync(join(folder, "kibitz.db"));
@@ -40,7 +40,7 @@ test("a key that was unused for too long is refused with advice", async () => {
   ]);
 });
 
-test("a /48 network may have at most ten times the keys of one address", async () => {
+test("a /48 network may create ten times as many keys as one address", async () => {
   for (let index = 0; index < 10; index++) {
     expect((await newKey(`2001:db8:7:${index}::1`)).status).toBe(200);
   }

@@ -180,18 +180,21 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
     ["that is mistyped", () => ({ authorization: `Bearer ${createApiKey().slice(0, -1)}#` })],
     ["that is unknown", () => ({ authorization: `Bearer ${createApiKey()}` })],
     ["in the header X-API-Key", () => ({ "x-api-key": createApiKey() })],
-  ])("a credential %s is refused, and the error explains how to authenticate", async (_, credential) => {
-    const { status, headers, trailers } = await ask(
-      app.url,
-      { fen: startFen, depth: 1 },
-      credential() as Readonly<Record<string, string>>,
-    );
-    expect(status).toBe(unauthenticated);
-    const how = headers.get("www-authenticate") ?? trailers.get("www-authenticate");
-    expect(how).toBe(errorsHaveHeaders ? 'Bearer error="invalid_token"' : null);
-  });
+  ])(
+    "the server refuses a credential %s, and the error explains how to authenticate",
+    async (_, credential) => {
+      const { status, headers, trailers } = await ask(
+        app.url,
+        { fen: startFen, depth: 1 },
+        credential() as Readonly<Record<string, string>>,
+      );
+      expect(status).toBe(unauthenticated);
+      const how = headers.get("www-authenticate") ?? trailers.get("www-authenticate");
+      expect(how).toBe(errorsHaveHeaders ? 'Bearer error="invalid_token"' : null);
+    },
+  );
 
-  test("requests with one key share a rate limit, whatever address sends them", async () => {
+  test("requests with one key from several addresses share one rate limit", async () => {
     const { key } = await newKey();
     const states: unknown[] = [];
     for (let count = 0; count < 2; count++) {
@@ -330,7 +333,7 @@ test.each(["/v1/eval", "/v1/eval/stream"])(
   },
 );
 
-describe("the command line, beside a server that runs", () => {
+describe("the command line while a server runs", () => {
   const kibitz = (...args: readonly string[]) =>
     runKibitz(["keys", ...args], {
       KIBITZ_DATA_DIR: dataDir,

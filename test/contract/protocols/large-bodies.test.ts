@@ -13,7 +13,7 @@ import { post } from "./post.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 
-/** Bytes. The memory limit for unfinished bodies. The first 16 KiB of each body are not counted. */
+/** The memory limit for unfinished bodies in bytes. The limit does not include the first 16 KiB of each body. */
 const budgetBytes = 8 * 1024 * 1024;
 const freeBytes = 16 * 1024;
 
@@ -68,7 +68,7 @@ const json = ["/v1/eval/batch", "application/json", 1024 * 1024] as const;
 const rpc = "/chess.analysis.v1.AnalysisService/EvaluateBatch";
 const connect = [rpc, "application/connect+json", 256 * 1024] as const;
 
-describe("bodies that are not sent to their end", () => {
+describe("unfinished bodies", () => {
   test.each([json, connect])(
     "unfinished bodies sent to %s are refused when their memory limit is reached",
     async (...call) => {
@@ -99,7 +99,7 @@ describe("bodies that are not sent to their end", () => {
   });
 });
 
-test("the memory of a complete body is free for the next bodies", async () => {
+test("bodies that are complete do not use up the memory for unfinished bodies", async () => {
   // The server frees the memory of the previous test a moment later.
   await expect.poll(statusOfLarge, patience).toBe(200);
   for (let sent = 0; sent < 1.5 * budgetBytes; sent += large.length) {

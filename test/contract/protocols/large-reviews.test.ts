@@ -9,7 +9,7 @@ import { useApp } from "../../support/running-app.ts";
 const app = useApp({}, { engines: createEnginesInProcess() });
 
 test.each(["gRPC", "Connect", "Connect JSON"])(
-  "a message with half a megabyte of empty moves over %s is refused before decoding",
+  "a message over %s with half a megabyte of empty moves is refused before decoding",
   async (protocol) => {
     const sessionManager = new Http2SessionManager(app.url);
     onTestFinished(() => sessionManager.abort());

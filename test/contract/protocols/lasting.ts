@@ -1,6 +1,6 @@
 import type { Outcome, Plain } from "./protocol.ts";
 
-/** Removes the parts of an outcome that differ in every call, such as ids and times. */
+/** Removes the fields that differ in every call, such as ids and times. */
 export function lasting(outcome: Outcome): Plain {
   if (outcome.kind === "refusal") {
     const { code, message, violations } = outcome.refusal;

@@ -43,7 +43,7 @@ async function expectFreeEngine(): Promise<void> {
   expect(answer.status).toBe(200);
 }
 
-describe("a caller that leaves frees the engine, and nothing is logged as an error", () => {
+describe("a client that disconnects during a search", () => {
   test("the engine is free after a client of plain JSON has disconnected", async () => {
     const left = fetch(`${app.url}/v1/eval`, {
       method: "POST",
@@ -91,11 +91,11 @@ describe("a caller that leaves frees the engine, and nothing is logged as an err
   });
 });
 
-describe("a caller that leaves while it still sends is no failure of ours", () => {
+describe("a client that disconnects before the end of its body", () => {
   const headers = { ":method": "POST", ":path": "/chess.analysis.v1.AnalysisService/StreamEvaluate" };
   let callers = 0;
 
-  /** Creates a unique request id, and a function that expects the log line of the request. */
+  /** Creates a header with a unique request id, and a function that expects one log line for this request. */
   function marked() {
     const requestId = `left-while-sending-${++callers}`;
     const lines = () =>
@@ -151,7 +151,7 @@ describe("a caller that leaves while it still sends is no failure of ours", () =
 });
 
 describe("a deadline ends the search and frees the engine", () => {
-  test("Connect-Timeout-Ms ends the search with a complete error and frees the engine", async () => {
+  test("a search ends at Connect-Timeout-Ms with a complete error response, and the engine is free", async () => {
     const answer = await fetch(`${app.url}/chess.analysis.v1.AnalysisService/Evaluate`, {
       method: "POST",
       headers: { "Content-Type": "application/json", "Connect-Timeout-Ms": String(deadlineMs) },

@@ -9,13 +9,13 @@ import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
-/** Each test has a caller with a new address. A trusted proxy forwards the address. */
+/** Numbers the callers. Each test needs a caller with a new address, which a trusted proxy forwards. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
-/** Seconds. Tests do not wait for the end of this window: they advance the clock. */
+/** The length of the window in seconds. The tests advance the clock to the end of the window. */
 const burstS = 60;
-/** A pattern for the remaining seconds of the window: 1 to 60. */
+/** A pattern for the seconds until the end of the window: 1 to 60. */
 const left = "(?:[1-9]|[1-5]\\d|60)";
 
 const plans = usePlansFile(
@@ -117,7 +117,7 @@ test.each(heads)(
   },
 );
 
-describe("a request over the plan", () => {
+describe("a request that exceeds the plan", () => {
   test("the error 402 for a request above the plan names a sufficient plan and suggests a request that works", async () => {
     const caller = newCaller();
     const request = { fen: startFen, depth: 30, multipv: 6, movetime_ms: 2000, options: { skill_level: 3 } };
@@ -162,7 +162,7 @@ describe("a request over the plan", () => {
     expect(status).toBe(400);
   });
 
-  test("a request that exceeds the plan gets 402 even when the window is used up", async () => {
+  test("a request that exceeds the plan gets 402 even when the rate limit is used up", async () => {
     const caller = newCaller();
     for (let count = 0; count < 4; count++) {
       await ask(quick, caller);
@@ -210,7 +210,7 @@ describe("a batch", () => {
     });
   });
 
-  test("a batch counts only the items that are valid and within the plan", async () => {
+  test("a batch costs one request for each item that is valid and within the plan", async () => {
     const caller = newCaller();
     const requests = [{ ...quick, depth: 30 }, { fen: "8/8" }, quick];
     const { body } = await ask({ requests }, caller, "/v1/eval/batch");
@@ -249,7 +249,7 @@ describe("calls that cost no request or no engine time", () => {
     expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=2/);
   });
 
-  test("an answer from the cache or from the rules of chess costs a request but no engine time", async () => {
+  test("an answer that needs no engine costs a request but no engine time", async () => {
     const caller = newCaller();
     const mated = { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" };
     await ask(quick, caller);

@@ -89,7 +89,7 @@ const certain: readonly (readonly [sent: Position, read: Position])[] = [
   ],
 ];
 
-/** These misspelt requests have several possible meanings, or are meant for another game than chess. */
+/** Each of these misspelt requests has several possible meanings, or has no meaning in chess. */
 const uncertain: readonly Position[] = [
   { fen: pawnAndBishop, moves: ["bc4"] },
   { fen: onlyPawn, moves: ["Bc4"] },
@@ -156,7 +156,7 @@ describe.each(certain)("for %j", (sent, read) => {
     }
   });
 
-  test("an MCP tool answers a misspelt request and first explains its interpretation", async () => {
+  test("an MCP tool answers a misspelt request, and the answer begins with a note about the correction", async () => {
     const { search_moves: candidates, ...game } = sent;
     const { search_moves: spelt, ...meant } = read;
     const tool = candidates ? "compare_moves" : "analyze_position";

@@ -48,14 +48,14 @@ async function follow(url: string, path: string, request: Plain, caller = {}, st
   return { steps, sent: body, answer: {} };
 }
 
-describe("a client that does nothing but what next_action says", () => {
+describe("a client that obeys next_action", () => {
   const app = useApp(
     { KIBITZ_ACCESS: "public", KIBITZ_PLANS: plansFile, KIBITZ_TRUST_PROXY: "127.0.0.1" },
     { engines: createEnginesInProcess({ quickPlies: 30 }) },
   );
   const mate = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
-  test("a client that obeys next_action gets a key for a deep search, and then its answer", async () => {
+  test("a client that obeys next_action creates a key for a deep search, and is then answered", async () => {
     const { steps, answer } = await follow(app.url, "/v1/eval", { fen: mate, depth: 25 });
     expect(steps).toEqual(["402 get_api_key", "key 200", "200"]);
     expect(answer).toMatchObject({ search: { depth: 25 } });

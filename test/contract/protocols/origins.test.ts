@@ -8,7 +8,7 @@ import { heads } from "./heads.ts";
 const page = "https://page.example";
 const asked = { Origin: page };
 
-/** Each row has the name of the expected status in `heads`, a message, and headers. */
+/** Requests with a message and headers. The first column is the name of the expected status in `heads`. */
 const requests = [
   ["ok", { fen: startFen, depth: 1 }, {}],
   ["upgrade", { fen: startFen, depth: 30 }, {}],
@@ -115,7 +115,7 @@ describe("scripts of every origin", () => {
   });
 });
 
-describe("with a list of origins", () => {
+describe("with listed origins", () => {
   const app = useApp(
     { KIBITZ_CORS_ORIGINS: `https://other.example, ${page}` },
     { engines: createEnginesInProcess() },
@@ -142,9 +142,12 @@ describe("with a list of origins", () => {
   );
 });
 
-/** In these modes, scripts of other websites must not read answers. A user of a private network may visit such a website. */
+/**
+ * In these access modes, a script of another website must not read answers: a user inside a private network may open such a
+ * website.
+ */
 describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
-  describe("and no origins named", () => {
+  describe("without listed origins", () => {
     const app = useApp({ KIBITZ_ACCESS: mode }, { engines: createEnginesInProcess() });
 
     test.each(others)(
@@ -182,7 +185,7 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
   describe.each([
     ["*", "*"],
     [page, page],
-  ])("and origins named: %s", (named, allowed) => {
+  ])("with the listed origin %s", (named, allowed) => {
     const app = useApp(
       { KIBITZ_ACCESS: mode, KIBITZ_CORS_ORIGINS: named },
       { engines: createEnginesInProcess() },

@@ -94,7 +94,7 @@ const protocols = [
   ...["Evaluate", "StreamEvaluate"].flatMap((call) => [grpcTo(call), grpcWebTo(call)]),
 ];
 
-/** The lowest bit of an envelope's flags means that the message is compressed. */
+/** Returns the flags of an envelope. The lowest bit marks a compressed message. */
 const flagsOf = (encoding: string | undefined) => (encoding === undefined ? 0 : 1);
 
 function lastEnvelope(bytes: Buffer): string {
@@ -217,7 +217,7 @@ const wrongs: readonly Wrong[] = [
   ],
 ];
 
-describe.each(protocols)("a refusal by Connect itself: $name", (protocol) => {
+describe.each(protocols)("an error of the Connect library over $name", (protocol) => {
   test.each(wrongs)(
     "an error that the Connect library creates has the usual error details: %s",
     async (_, send, rpc, code, fields, message) => {

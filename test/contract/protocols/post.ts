@@ -7,7 +7,7 @@ export interface Reply {
   readonly body: Plain;
 }
 
-/** Posts an object as JSON, or a text unchanged. Throws if the response does not match the OpenAPI document. */
+/** Posts an object as JSON, or posts a string unchanged. Throws if the response does not match the OpenAPI document. */
 export async function post(
   url: string,
   body: Plain | string | Uint8Array<ArrayBuffer>,

@@ -2,10 +2,9 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Plain } from "./protocol.ts";
 
 /**
- * Plain JSON and ProtoJSON write these enums in different ways. The list is written by hand, because the tests check code that
- * reads descriptors.
+ * The enums of the API. Plain JSON and ProtoJSON write their values in different ways. This list is written by hand, so that an
+ * error in the list of the service is found.
  */
-
 const enums = [
   "BOUND",
   "CASTLING_SIDE",

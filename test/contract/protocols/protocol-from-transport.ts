@@ -9,7 +9,7 @@ import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
 import type { Call, Plain, Protocol, Refused } from "./protocol.ts";
 import { pointerFromFieldPath, refusalFromDetails } from "./refusal-from-details.ts";
 
-/** Writes the field names of the .proto files, and also fields with default values. */
+/** Options for JSON: use the field names of the .proto files, and include fields with default values. */
 const asInProto = { useProtoFieldName: true, alwaysEmitImplicit: true };
 
 export function protocolFromTransport(transport: Transport, close: () => void = () => {}): Protocol {

@@ -7,10 +7,7 @@ export interface ErrorInfo {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/**
- * Expects that the ErrorInfo and the problem document of an error agree.
- * @param problem the problem document as plain JSON
- */
+/** Expects that the ErrorInfo of an error agrees with `problem`, the problem document in plain JSON. */
 export function refusalFromDetails(
   message: string,
   info: ErrorInfo | undefined,

@@ -6,7 +6,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
-/** The error quota of an address. An error counts towards the quota even if the message was not decoded. */
+/** The error quota of an address. An error counts even if the server did not decode the message. */
 const budget = 4;
 const app = useApp(
   {
@@ -51,12 +51,12 @@ test.each([
     batch(`{"requests":[{"fen":"${"a".repeat(40_000)}"}]}`),
   ],
   [
-    "a batch of which the last item is no JSON, sent in pieces",
+    "a batch in several pieces whose last item is not JSON",
     `${service}/EvaluateBatch`,
     batch(`{"requests":[${`${item},`.repeat(400)}{]}`),
   ],
 ])(
-  "the refusal of %s uses much of the error quota, because finding the error is expensive",
+  "%s counts as many errors in the error quota, because finding the error is expensive",
   async (_, path, init) => {
     const caller = `198.51.100.${++callers}`;
     expect(await codeOf(path, init, caller)).not.toBe("RATE_LIMITED");
@@ -71,7 +71,7 @@ const padded = JSON.stringify({ fen: startFen, options: { a: "x".repeat(40_000) 
 test.each([
   ["plain JSON", "/v1/eval"],
   ["Connect", `${service}/Evaluate`],
-])("an invalid long request through %s uses more than one unit of the error quota", async (_, path) => {
+])("an invalid long request through %s counts as several errors in the error quota", async (_, path) => {
   const caller = `198.51.100.${++callers}`;
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: padded };
   expect(await codeOf(path, init, caller)).toMatch(/option.not.allowed/i);
@@ -88,7 +88,7 @@ const unary = (type: string, body: string | Uint8Array, more = {}) => ({
 });
 const packed = (text: string) => envelope(gzipSync(text), 1);
 const inQuery = (more: string) => `${service}/Evaluate?connect=v1&encoding=json${more}`;
-/** Header fields that Connect ignores. */
+/** Headers that Connect ignores. */
 const ignoredHeaders = { "Grpc-Encoding": "x", "Content-Encoding": "x" };
 const uncompressedErrors = { "Connect-Accept-Encoding": "identity", "Grpc-Accept-Encoding": "identity" };
 
@@ -158,7 +158,7 @@ test.each([
   expect(reported).toMatch(/extra input message/);
 });
 
-test("a message with invalid base64 uses one unit of the error quota", async () => {
+test("a message with invalid base64 counts as one error in the error quota", async () => {
   const caller = `198.51.100.${++callers}`;
   for (let refused = 0; refused < budget; refused++) {
     expect(await codeOf(brokenMessage, {}, caller)).toBe("MALFORMED_HTTP");

@@ -8,7 +8,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { callGrpc } from "./call-grpc.ts";
 
-/** The error quota of an address. Connect rejects the messages of this test before a handler runs. */
+/** The error quota of an address. Connect rejects each message of this file before a handler runs. */
 const quota = 3;
 const metrics = createMetrics("1.2.3");
 const app = useApp(

@@ -32,7 +32,7 @@ const askGrpc = (encoding: string, pack: Pack) =>
   callGrpc(app.url, "Evaluate", envelope(pack(message), 1), { "grpc-encoding": encoding });
 
 describe("a request in brotli", () => {
-  test("a brotli request over Connect is unimplemented, and the error names gzip", async () => {
+  test("a brotli request over Connect is refused as unimplemented, and the error names gzip", async () => {
     const headers = { "Content-Type": "application/json", "Content-Encoding": "br" };
     const answer = await ask(`${service}/Evaluate`, headers, brotliCompressSync(message));
     expect(answer.status).toBe(501);
@@ -41,7 +41,7 @@ describe("a request in brotli", () => {
     expect(answer.text).toContain('unknown compression \\"br\\": supported encodings are gzip.');
   });
 
-  test("a brotli message in the query of a GET is unimplemented, and the error names gzip", async () => {
+  test("a brotli message in the query of a GET is refused as unimplemented, and the error names gzip", async () => {
     const packed = brotliCompressSync("{}").toString("base64url");
     const query = `connect=v1&encoding=json&compression=br&base64=1&message=${packed}`;
     const answer = await ask(`${service}/GetPrice?${query}`, {});
@@ -50,27 +50,27 @@ describe("a request in brotli", () => {
     expect(answer.text).toContain('"code":"unimplemented"');
   });
 
-  test("a brotli message over a Connect stream is unimplemented, and the error names gzip", async () => {
+  test("a brotli message over a Connect stream is refused as unimplemented, and the error names gzip", async () => {
     const headers = streamHeaders("br");
     const answer = await ask(`${service}/StreamEvaluate`, headers, envelope(brotliCompressSync(message), 1));
     expect(answer.headers.get("connect-accept-encoding")).toBe("gzip");
     expect(answer.text).toContain('"code":"unimplemented"');
   });
 
-  test("a brotli message over gRPC-Web is unimplemented, and the error names gzip", async () => {
+  test("a brotli message over gRPC-Web is refused as unimplemented, and the error names gzip", async () => {
     const headers = { "Content-Type": "application/grpc-web+json", "grpc-encoding": "br" };
     const answer = await ask(`${service}/Evaluate`, headers, envelope(brotliCompressSync(message), 1));
     expect(answer.headers.get("grpc-accept-encoding")).toBe("gzip");
     expect(answer.text).toMatch(/grpc-status: ?12/);
   });
 
-  test("a brotli message over gRPC is unimplemented, and the error names gzip", async () => {
+  test("a brotli message over gRPC is refused as unimplemented, and the error names gzip", async () => {
     const { headers, trailers } = await askGrpc("br", (text) => brotliCompressSync(text));
     expect(headers["grpc-accept-encoding"]).toBe("gzip");
     expect(trailers["grpc-status"]).toBe("12");
   });
 
-  test("a brotli message to the health service is unimplemented", async () => {
+  test("a brotli message to the health service is refused as unimplemented", async () => {
     const headers = { "Content-Type": "application/json", "Content-Encoding": "br" };
     const answer = await ask("/grpc.health.v1.Health/Check", headers, brotliCompressSync("{}"));
     expect(answer.status).toBe(501);

@@ -9,7 +9,7 @@ import type { Plain } from "./protocol.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
 import { watchWork } from "./watch-work.ts";
 
-/** Each test has a caller with a new address. A trusted proxy forwards the address. */
+/** Numbers the callers. Each test needs a caller with a new address, which a trusted proxy forwards. */
 let callers = 0;
 const newCaller = () => ({
   "Content-Type": "application/json",
@@ -94,7 +94,7 @@ test("a repeated review runs no engine and differs only in its id, its counters 
   expect(second.body.id).not.toBe(first.body.id);
 });
 
-test("the finished positions of a review stay cached after the client has disconnected", async () => {
+test("the evaluated positions of a review stay cached after the client has disconnected", async () => {
   const leave = new AbortController();
   const request = { moves: ["a3", "a6", "b3"], depth: 5 };
   const response = await fetch(`${app.url}/v1/review`, {
@@ -150,7 +150,7 @@ describe("the cost of a review", () => {
   });
 });
 
-test("a review whose searches hit the time limit has a warning and costs the engine time of all searches", async () => {
+test("a review whose searches reach the time limit has a warning and costs the engine time of all searches", async () => {
   const { body: key } = await post(`${app.url}/v1/keys`, {});
   const headers = { ...newCaller(), Authorization: `Bearer ${key.key}` };
   const { body } = await review({ moves: ["c4"], depth: 22 }, headers);
@@ -166,7 +166,7 @@ test("a review whose searches hit the time limit has a warning and costs the eng
   );
 });
 
-describe("a game that is longer than the plan has", () => {
+describe("a game that is longer than the plan allows", () => {
   test("a list of moves that is longer than the plan allows is refused, and a shorter list is suggested", async () => {
     const { status, body } = await review({ moves: first(31), depth: 1 });
     expect(status).toBe(402);

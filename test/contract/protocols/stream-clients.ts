@@ -25,7 +25,7 @@ type StreamedCall = "streamEvaluate" | "evaluateBatch" | "reviewGame";
 /** A client that cancels the call if the reader stops early. */
 export interface StreamClient extends AsyncDisposable {
   /**
-   * Yields plain JSON without null values. Each event has one member, which is named after the event.
+   * Yields plain JSON without null values. Each event has one member, whose key is the name of the event.
    * @param signal cancels the call when aborted
    * @param timeoutMs the deadline that the client sends
    */

@@ -17,7 +17,9 @@ const never = new AbortController().signal;
 const patience = { timeout: patienceMs };
 const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
 
-/** The server has one engine, which is busy until `act` ends or calls `release`. */
+/**
+ * Runs `act` while the only engine of the server is busy. The engine is free after `release` is called, or after `act` ends.
+ */
 async function whileBusy<T>(act: (release: () => void) => Promise<T>): Promise<T> {
   const leave = new AbortController();
   const holding = fetch(`${app.url}/v1/eval`, {
@@ -115,7 +117,7 @@ const ask = (headers: Readonly<Record<string, string>>, depth: number, signal?: 
     ...(signal && { signal }),
   });
 
-test("the events of plain JSON begin with the queue position, and only the last evaluation has `done`", async () => {
+test("an event stream of plain JSON begins with the queue position, and only the last evaluation has `done`", async () => {
   const text = await whileBusy(async (release) => {
     const response = await ask({}, 15);
     let all = "";
@@ -182,7 +184,7 @@ test("the log line of a stream has its queue time, and shows whether the client 
   });
 });
 
-describe("a stream that is not admitted", () => {
+describe("a stream that is refused", () => {
   const small = useApp(
     {
       KIBITZ_SLOTS: "1",

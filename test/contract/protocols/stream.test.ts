@@ -17,7 +17,7 @@ const never = new AbortController().signal;
 
 type Search = Plain & { readonly depth: number };
 const searchOf = (state: Plain): Search => state.search as Search;
-/** Ignores queue positions. A stream has queue positions if the engine is still busy with the previous test. */
+/** Removes queue positions. A stream reports queue positions if the previous test still uses the engine. */
 const evaluationsOf = (events: readonly Plain[]): readonly Plain[] =>
   events.flatMap(({ evaluation }) => (evaluation ? [evaluation as Plain] : []));
 

@@ -8,7 +8,7 @@ import { json } from "./clients/json.ts";
 const busy = { isLasting: () => true, [Symbol.dispose]() {} };
 const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProcess(), lag: busy });
 
-describe("a server whose thread is busy for long", () => {
+describe("a server with a busy event loop", () => {
   test.each([json, ...rpcProtocols])(
     "a server with a busy event loop refuses analyses through $name before it reads their bodies",
     async ({ open }) => {

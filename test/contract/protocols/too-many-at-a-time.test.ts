@@ -6,7 +6,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 
-/** Searches deeper than 10 plies do not end during a test. */
+/** A search deeper than 10 plies runs until its caller disconnects. */
 const engines = createEnginesInProcess({ quickPlies: 10 });
 const app = useApp(
   { KIBITZ_ACCESS: "public", KIBITZ_SLOTS: "6", KIBITZ_TRUST_PROXY: "127.0.0.1" },
@@ -16,7 +16,7 @@ const app = useApp(
 const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 
-/** All keys of an address share their limits. Therefore, each caller has a new address. */
+/** Numbers the callers. Each caller has a new address, because all keys of an address share their limits. */
 let callers = 0;
 async function newCaller() {
   const address = { "X-Forwarded-For": `198.51.100.${++callers}` };
@@ -25,8 +25,8 @@ async function newCaller() {
 }
 
 /**
- * Each search has another number of lines, because equal searches would share a result. All searches run until the caller
- * disconnects.
+ * Starts searches that run until the caller disconnects. Each search has a different number of lines, because equal searches
+ * share one result.
  */
 function startSearches(count: number, headers: Readonly<Record<string, string>>) {
   const leaving = new AbortController();

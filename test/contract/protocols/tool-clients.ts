@@ -7,7 +7,7 @@ import {
 } from "@connectrpc/connect-node";
 import type { Protocol } from "../../../src/request/context.ts";
 
-/** Many gRPC tools call the services for health and reflection, which are not part of the API. */
+/** A client of the health service and the reflection service. Many gRPC tools call these services. */
 export interface ToolClient {
   readonly name: string;
   readonly protocol: Protocol;

@@ -140,7 +140,7 @@ describe.each(toolClients.filter(({ duplex }) => duplex))("reflection through $n
   });
 });
 
-describe("grpc-js, which knows the protos only", () => {
+describe("grpc-js with the .proto files", () => {
   // biome-ignore lint/suspicious/noExplicitAny: proto-loader knows the names at run time only
   const { grpc }: any = loadPackageDefinition(
     loadSync(["grpc/health/v1/health.proto", "grpc/reflection/v1/reflection.proto"], {

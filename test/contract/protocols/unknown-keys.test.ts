@@ -26,8 +26,8 @@ const app = useApp(
 const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 
-/** The statuses of an MCP tool that needs no engine. */
-const agents: Omit<HeadsKind, "upgrade"> = {
+/** Calls an MCP tool that needs no engine. */
+const mcpTool: Omit<HeadsKind, "upgrade"> = {
   name: "MCP",
   ok: 200,
   later: 429,
@@ -62,7 +62,7 @@ async function newKey(): Promise<string> {
   return String((await post(`${app.url}/v1/keys`, {}, { ...json, ...newAddress() })).body.key);
 }
 
-test.each([...heads, agents])(
+test.each([...heads, mcpTool])(
   "unknown API keys through $name get 429 without a lookup after the error quota of the address is used up",
   async ({ ask, ...kind }) => {
     const address = newAddress();

@@ -17,7 +17,7 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-/** Each test has a caller with a new address. A trusted proxy forwards the address. */
+/** Numbers the callers. Each test needs a caller with a new address, which a trusted proxy forwards. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 type Caller = ReturnType<typeof newCaller>;
@@ -33,7 +33,7 @@ async function useUp(caller: Caller): Promise<void> {
 
 const noGame = { pgn: "1. e4 e4" };
 
-describe("if the window of a caller is used up, a game is refused unread", () => {
+describe("if the rate limit of a client is used up", () => {
   test.each([json, ...rpcProtocols])(
     "a game through $name is refused before parsing if the rate limit is used up",
     async (kind) => {
@@ -88,7 +88,7 @@ describe("if the window of a caller is used up, a game is refused unread", () =>
 });
 
 describe("a review that is refused after its game was read", () => {
-  /** Returns pawn moves. A review of the game costs four requests, but three requests are left in the window. */
+  /** Returns one pawn move of each side on every file. */
   const pushes = (white: number, black: number) =>
     [..."abcdefgh"].flatMap((file) => [`${file}${white}`, `${file}${black}`]);
   const moves = [...pushes(3, 6), ...pushes(4, 5)];
@@ -100,7 +100,10 @@ describe("a review that is refused after its game was read", () => {
     depth: 1,
   };
 
-  /** A window allows 30 refusals. Each refused review counts as three refusals, because the server read 24 KiB. */
+  /**
+   * Expects that the server reads ten games and refuses to read the next game. The error quota is 30 errors. A game of 24 KiB
+   * counts as three errors.
+   */
   async function expectTenAreRead(ask: () => Promise<string>): Promise<void> {
     for (let count = 0; count < 10; count++) {
       expect(await ask()).toContain("This review counts for 4 requests");
@@ -109,7 +112,7 @@ describe("a review that is refused after its game was read", () => {
   }
 
   test.each([json, connectBinary, grpc])(
-    "a review through $name that is refused after its game was read uses the error quota for the bytes of the game",
+    "if a review through $name is refused after the server has read a long game, the refusal counts as several errors in the error quota",
     async (kind) => {
       const caller = newCaller();
       await oneIsUsed(caller);
@@ -118,7 +121,7 @@ describe("a review that is refused after its game was read", () => {
     },
   );
 
-  test("a review through an MCP tool that is refused after its game was read uses the error quota for the bytes of the game", async () => {
+  test("if an MCP tool refuses a review after reading a long game, the refusal counts as several errors in the error quota", async () => {
     const caller = newCaller();
     await oneIsUsed(caller);
     const { headers, body } = newMessage("tools/call", { name: "review_game", arguments: long });
@@ -127,7 +130,7 @@ describe("a review that is refused after its game was read", () => {
     );
   });
 
-  test("a review that is refused after a short game was read does not use the error quota", async () => {
+  test("if a review is refused after the server has read a short game, the refusal does not use the error quota", async () => {
     const caller = newCaller();
     await oneIsUsed(caller);
     const short = { moves: moves, depth: 1 };

@@ -3,10 +3,10 @@ import { expect } from "vitest";
 import type { EnginesInProcess } from "../../support/engines-in-process.ts";
 import { patienceMs } from "../../support/patience.ts";
 
-/** A waiting search would start within these milliseconds. */
+/** Milliseconds. A waiting search starts within this time after an engine becomes free. */
 const settleMs = 30;
 
-/** Detects searches by the commands that the engines receive. */
+/** Detects the start and the end of searches by the commands to the engines. */
 export function watchWork(engines: EnginesInProcess) {
   return {
     async expectWork(): Promise<void> {

@@ -10,10 +10,7 @@ import { envelope, matedFen } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { type RunningApp, useApp } from "../../support/running-app.ts";
 
-/**
- * The server must authenticate the caller before it reads the body, on every route and in every access mode. The tests also
- * read the log, because the HTTP status of a stream is always 200.
- */
+/** Access modes. In each mode, the server must authenticate the caller before the server reads the body. */
 const modes = ["public", "keys", "open"] as const;
 type Mode = (typeof modes)[number];
 
@@ -211,7 +208,7 @@ describe.each(modes)("in the mode %s", (mode) => {
     },
   );
 
-  test(`requests for pages and probes have no line in the log in the mode ${mode}`, () => {
+  test(`requests for pages and probes are not logged in the mode ${mode}`, () => {
     expect(unlogged.length).toBeGreaterThan(0);
     expect(unlogged.flatMap((requestId) => callLinesOf(app, requestId))).toEqual([]);
   });
@@ -225,7 +222,7 @@ function cached<T>(make: () => Promise<T>): () => Promise<T> {
   };
 }
 
-/** Returns undefined if the server accepts the credential. */
+/** Returns the error code that the server must return, or undefined if the server accepts the credential. */
 function wanted(route: Route, credential: Credential, mode: Mode): string | undefined {
   if (route.exempt) {
     return undefined;
@@ -277,10 +274,7 @@ async function linesOf(app: RunningApp, requestId: string): Promise<readonly Lin
   return callLinesOf(app, requestId);
 }
 
-/**
- * The log lines of each request, and the number of lines that were already read. A search through the complete log for every
- * request would be slow.
- */
+/** The log lines of each request. `read` is the number of log lines that were already sorted by request. */
 const callLines = new WeakMap<RunningApp, { readonly byRequest: Map<string, Line[]>; read: number }>();
 
 function callLinesOf(app: RunningApp, requestId: string): readonly Line[] {
@@ -309,7 +303,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Each request has another address, which a trusted proxy forwards. */
+/** Returns a function that sends a request over HTTP/2. Each request has a new address, which a trusted proxy forwards. */
 function useHttp2(app: RunningApp) {
   let session: ReturnType<typeof connect>;
   let callers = 0;

@@ -19,7 +19,7 @@ function fileOf(name: string, content: string): string {
   return file;
 }
 
-describeWith("prometheus")("the rules, as promtool sees them,", () => {
+describeWith("prometheus")("promtool", () => {
   test("promtool accepts the alert rules and the configuration of Prometheus", () => {
     expect(promtool("check", "config", join(monitoringFolder, "prometheus.yml"))).toContain("rules found");
   });

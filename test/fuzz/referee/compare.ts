@@ -6,7 +6,7 @@ import type { Question, Referee, Verdict } from "./referee.ts";
 export interface Comparison {
   readonly question: Question;
   readonly accepted: boolean;
-  /** Ids of the rows of the policy that apply. */
+  /** The ids of the policy rows that apply to the FEN. */
   readonly rows: readonly string[];
   /** Describes a difference that no row of the policy allows. */
   readonly difference: string | undefined;

@@ -20,13 +20,14 @@ const statusBits = {
 } as const;
 
 /**
- * One intended difference between Kibitz and python-chess.
- * - `refuses` and `reads` apply whatever python-chess says.
- * - `mends` and `accepts` allow positions for which python-chess reports the given status bits.
+ * One intended difference between Kibitz and python-chess:
+ * - `refuses`: Kibitz refuses the FEN.
+ * - `reads`: Kibitz reads the FEN, and python-chess gets the FEN of `rewrite`.
+ * - `mends`, `accepts`: Kibitz corrects or accepts a position for which python-chess reports the status `bits`.
  */
 export type Row = {
   readonly id: string;
-  /** The behavior of python-chess in words. */
+  /** Describes the behavior of python-chess. */
   readonly referee: string;
   /** The sentence of the documentation that requires the difference. */
   readonly contract: string;
@@ -46,7 +47,7 @@ export type Row = {
   | { readonly kibitz: "accepts"; readonly bits: number }
 );
 
-/** All intended differences. Any other difference is a bug in the validation, or a row is missing here. */
+/** All intended differences. A difference that is not in this list fails the test. */
 export const policy: readonly Row[] = [
   {
     id: "long",
@@ -194,7 +195,10 @@ function fileOnBackRank(asked: Case, king: string): number {
   return backRankOf(asked, isWhite(king)).indexOf(king);
 }
 
-/** Returns `wk` for White's kingside. Returns undefined if the king or the rook is not in its place. */
+/**
+ * Returns the color and the side of a castling right, for example `wk` for White's kingside. Returns undefined if castling is
+ * impossible from the squares of the king and the rook.
+ */
 function sideOfRight(asked: Case, letter: string): string | undefined {
   const white = isWhite(letter);
   const rank = backRankOf(asked, white);
@@ -218,7 +222,10 @@ function onlyRightsInPlace(asked: Case): string {
   return asked.fields.with(2, letters || "-").join(" ");
 }
 
-/** @param side the sixteen initial pieces of one side, such as `RNBQKBNRPPPPPPPP` */
+/**
+ * Returns true if a side has more promoted pieces than missing pawns. `side` has the initial pieces, such as
+ * `RNBQKBNRPPPPPPPP`.
+ */
 function hasTooManyPromoted(board: string, side: string): boolean {
   const pawn = side.at(-1) ?? "";
   const count = (piece: string) => board.split(piece).length - 1;

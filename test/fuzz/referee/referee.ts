@@ -11,14 +11,14 @@ type BoardOutcome = "checkmate" | "stalemate" | "insufficient_material";
 
 /**
  * The result of python-chess for a valid FEN. `status` has the bits of `Board.status()`. `playable` describes the position
- * after a bad en passant square and bad castling rights were removed, if moves can then be counted.
+ * without a wrong en passant square and wrong castling rights.
  */
 export interface Verdict {
   readonly status: number;
   readonly playable: { fen: string; legalCount: number; outcome: BoardOutcome | undefined } | undefined;
 }
 
-/** A position from a legal game. `question` is one of several ways to write its FEN. */
+/** A position from a legal game. `question` is a FEN of this position, perhaps in an unusual notation. */
 export interface GamePosition {
   readonly question: Question;
   readonly verdict: Verdict;
@@ -42,8 +42,8 @@ export interface Referee extends Disposable {
     lines: readonly (readonly [fen: string, chess960: boolean, ucis: readonly string[]])[],
   ): Promise<readonly PlayedLine[]>;
   /**
-   * Returns true if a mate in `mate` moves can be forced. A positive number means that White mates. Returns undefined if the
-   * proof needs more than `nodes`.
+   * Returns true if a mate in `mate` moves can be forced. A negative number means that Black mates. Returns undefined if the
+   * proof needs more than `nodes` nodes.
    */
   proveMate(fen: string, chess960: boolean, mate: number, nodes: number): Promise<boolean | undefined>;
 }

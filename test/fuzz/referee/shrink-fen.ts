@@ -1,4 +1,4 @@
-/** Removes pieces and fields one after the other while `holds` returns true. Returns the smallest FEN. */
+/** Returns the smallest FEN for which `holds` returns true. Removes one piece or field after the other. */
 export async function shrinkFen(fen: string, holds: (fen: string) => Promise<boolean>): Promise<string> {
   let smallest = fen;
   for (let shrunk = true; shrunk; ) {
@@ -16,7 +16,7 @@ export async function shrinkFen(fen: string, holds: (fen: string) => Promise<boo
 
 const plain = ["", "w", "-", "-", "0", "1"];
 
-/** Yields only simpler FENs, so that the shrinking ends. */
+/** Yields simpler FENs. */
 function* candidatesOf(fen: string): Generator<string> {
   const fields = fen.split(" ");
   for (const [index, field] of fields.entries()) {
@@ -33,15 +33,15 @@ function* candidatesOf(fen: string): Generator<string> {
   const [board = "", ...rest] = fields;
   for (let at = 0; at < board.length; at++) {
     if (/[a-z]/i.test(board[at] ?? "")) {
-      const open = board.replace(/[2-8]/g, (digit) => "1".repeat(Number(digit)));
-      const place = openPlace(board, at);
-      const taken = `${open.slice(0, place)}1${open.slice(place + 1)}`;
+      const expanded = board.replace(/[2-8]/g, (digit) => "1".repeat(Number(digit)));
+      const place = expandedIndexOf(board, at);
+      const taken = `${expanded.slice(0, place)}1${expanded.slice(place + 1)}`;
       yield [taken.replace(/1+/g, (run) => String(run.length)), ...rest].join(" ");
     }
   }
 }
 
-/** Returns the index of the symbol at `at` in a board that writes each empty square as `1`: `111` and not `3`. */
-function openPlace(board: string, at: number): number {
+/** Converts an index of a board field to the index in the expanded board, in which `3` is written as `111`. */
+function expandedIndexOf(board: string, at: number): number {
   return board.slice(0, at).replace(/[2-8]/g, (digit) => "1".repeat(Number(digit))).length;
 }

@@ -20,17 +20,14 @@ const nextActions = [
   "contact_operator",
 ];
 
-/** The index is the number of the status. */
+/** The names of the gRPC statuses. The index of a name is the number of the status. */
 const grpcCodes =
   "ok canceled unknown invalid_argument deadline_exceeded not_found already_exists permission_denied resource_exhausted failed_precondition aborted out_of_range unimplemented internal unavailable data_loss unauthenticated".split(
     " ",
   );
 
-/**
- * Expected statuses of the server: 501 is the response to an unknown call, and the documentation describes 503 and 504. Every
- * other 5xx is a bug.
- */
-const serverViolations = [501, 503, 504];
+/** 5xx statuses that are no bug. 501 is the response to an unknown call. The documentation describes 503 and 504. */
+const expectedServerErrors = [501, 503, 504];
 
 /** Throws if the response breaks a promise of the documentation. Returns the error code of an error response. */
 export function checkReply(request: FuzzedRequest, reply: Reply): string | undefined {
@@ -40,7 +37,7 @@ export function checkReply(request: FuzzedRequest, reply: Reply): string | undef
     ok(request.over === "socket" && reply.body.length === 0, "an answer that is no HTTP");
     return undefined;
   }
-  ok(status < 500 || serverViolations.includes(status), `status ${status}: ${reply.body}`);
+  ok(status < 500 || expectedServerErrors.includes(status), `status ${status}: ${reply.body}`);
   if (!reply.complete && request.over === "socket") {
     return "broken off";
   }
@@ -126,7 +123,7 @@ function checkInfo({ domain, reason, metadata }: ErrorInfo, rpcCode: string | un
   return code;
 }
 
-/** The last frame of a Connect stream may have an error. */
+/** Returns the error code in the last frame of a Connect stream. Returns undefined if the stream ends without an error. */
 function checkConnectStream(body: Buffer, encoding: string | undefined): string | undefined {
   const frames = framesOf(body, encoding);
   const last = frames.at(-1);

@@ -17,7 +17,7 @@ export interface Sender extends Disposable {
   send(request: FuzzedRequest): Promise<Reply>;
 }
 
-/** A request without a response for this time counts as hanging, even on a busy machine. */
+/** Milliseconds. A response that takes longer is a failure, even on a busy machine. */
 export const answerMaxMs = 60_000;
 
 export function createSender(port: number): Sender {
@@ -136,8 +136,8 @@ function sendHttp2(
 }
 
 /**
- * Returns the first response and ignores later bytes.
- * The client closes its side after the request. Node's server may then abort a response that is not ready.
+ * Sends bytes over a socket and then ends the socket. Node may abort a response that is not ready at this moment. Returns only
+ * the first response.
  */
 function sendBytes(port: number, bytes: string): Promise<Reply> {
   return new Promise((resolve) => {
@@ -188,7 +188,7 @@ function joinChunks(bytes: Buffer): Buffer {
   return Buffer.concat(chunks);
 }
 
-/** Removes the header fields of HTTP/2, and keeps one value of each field. */
+/** Removes the pseudo-headers of HTTP/2, and keeps one value of each header. */
 function single(headers: Readonly<Record<string, unknown>>): Readonly<Record<string, string>> {
   const fields = Object.entries(headers).filter(([name]) => !name.startsWith(":"));
   return Object.fromEntries(fields.map(([name, value]) => [name.toLowerCase(), String(value)]));

@@ -20,7 +20,7 @@ export interface StartedService {
   stop(): Promise<void>;
 }
 
-/** No caller is rate limited. A search without other limits ends after this time. */
+/** Returns plans without rate limits. `movetimeMsMax` is the maximum time of a search. */
 const plansOf = (movetimeMsMax: number) => ({
   plans: [
     {

@@ -23,7 +23,7 @@ const withoutKey = (call: Call): RefusalCase => ({
   pointers: [],
 });
 
-/** Every protocol rejects these calls, whatever their message contains. */
+/** Every protocol rejects these calls for any message. */
 export const refusedCalls: readonly RefusalCase[] = [
   badKey("a key that is mistyped", "Bearer kbz_0123456789abcdefghijABCDEFGHIJ123456", { fen: startFen }),
   badKey("a key that is not known", `Bearer ${createApiKey()}`, { fen: startFen }),
