@@ -14,10 +14,7 @@ export interface Asked {
   readonly localAddress?: string;
 }
 
-/**
- * Sends a request over a new connection, and closes the connection after the response. If a connection stays open nevertheless,
- * the service has a bug.
- */
+/** Sends a request over a new connection, and closes the connection after the response. */
 export function ask(
   url: string,
   { method = "GET", headers = {}, body, signal, localAddress }: Asked = {},

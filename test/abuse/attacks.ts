@@ -18,9 +18,9 @@ export interface Attack {
   /** @param address the loopback address of the caller, which no other attack uses */
   readonly send: (service: StartedService, address: string) => Promise<unknown>;
   /**
-   * The limit of `public` mode that bounds the attack. `plan` is the limit on concurrent calls, and `connections` is the limit
-   * on connections. Attacks with `plan` are tested in `public` mode with every change. Other attacks are tested in `public`
-   * mode every night. Attacks with `connections` are never tested in `open` mode.
+   * The limit that stops the attack in `public` mode.
+   * - `plan`: the limit on concurrent calls. The attack is tested with every change.
+   * - `connections`: the limit on connections. The attack is tested every night, and only in `public` mode.
    */
   readonly boundBy?: "plan" | "connections";
 }
@@ -145,10 +145,7 @@ function tool(name: string, args: object, meta?: object): string {
 const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 const longestGame = times(150, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 const bushy = `1. e4 ${"(d4!{a})".repeat(29_000)} e5 *`;
-/**
- * A compressed batch of nearly the greatest size: about 1 kB for 300 kB of JSON. Two items are slow searches, and 58 items are
- * invalid.
- */
+/** A compressed batch: 1 kB of gzip for 300 kB of JSON. Two items are slow searches, and 58 items are invalid. */
 const waitingBatch = gzipSync(
   JSON.stringify({
     requests: times(60, (index) =>
@@ -159,7 +156,7 @@ const waitingBatch = gzipSync(
   }),
 );
 const emptyItems = `{"requests":[${"{},".repeat(87_000)}{}]}`;
-/** Returns the accepted batch that Connect decodes most slowly: 256 KiB of binary options, nested as a `Struct` in protobuf. */
+/** Returns the valid batch that Connect decodes most slowly: 256 KiB of protobuf with nested `Struct` options. */
 const longestBatch = () => {
   const field = (number: number, bytes: Uint8Array) => {
     const [low, high] = [(bytes.length & 0x7f) | 0x80, bytes.length >> 7];
@@ -184,7 +181,7 @@ const listTools = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }
 const rawListTools = rawPost("/mcp", listTools, ["Accept: application/json, text/event-stream"]);
 const matedEval = JSON.stringify({ fen: startFen, depth: 1 });
 
-/** The attacks of each kind. Each kind needs its own service, because the heap does not shrink immediately after an attack. */
+/** Attacks by kind. Each kind is tested with a new service, because the heap does not shrink immediately after an attack. */
 export const attacks: Readonly<Record<string, readonly Attack[]>> = {
   "long games": [
     {

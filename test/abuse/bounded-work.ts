@@ -3,19 +3,16 @@ import type { Attack } from "./attacks.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { useService } from "./started-service.ts";
 
-/**
- * The contract excludes such floods from its promise of 100 ms: one caller sends on 200 connections as fast as possible. In
- * `open` mode, up to 487 MB were measured.
- */
+/** Bounds for one caller that sends as fast as possible on 200 connections. In `open` mode, up to 487 MB were measured. */
 const bounds = {
   public: { worstMs: 1000, peakBytes: 300e6 },
   open: { worstMs: 2500, peakBytes: 600e6 },
 } as const;
 
-/** The test requires that 95 % of these probes take less than 250 ms. */
+/** The minimum number of health probes during an attack. */
 const probesMin = 60;
 
-/** The memory that one attack may add. Without limits, an attack would add gigabytes. */
+/** The memory that one attack may add. Without the limits of the service, an attack would add gigabytes. */
 const grownMaxBytes = 200e6;
 
 export function testAttacks(access: "public" | "open", attacks: readonly Attack[]): void {

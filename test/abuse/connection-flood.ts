@@ -7,8 +7,7 @@ import { type StartedService, startFen } from "./started-service.ts";
 const openedAtOnce = 20;
 
 /**
- * Opens connections as fast as possible, and leaves them open. After every 20 connections, a probe is sent from another
- * address.
+ * Opens connections as fast as possible, and does not close them. A health probe is sent after every 20 connections.
  * @returns the HTTP statuses of the probes, and a function that closes the connections
  */
 export async function floodWithConnections(

@@ -61,7 +61,7 @@ const engines: readonly (readonly [name: string, request: { engine?: string; pat
   ...rowsWith(["native"], ["a native engine", { path: "native" }] as const),
 ];
 
-/** The engine `latest` may have no native build, so this function looks for an engine that has a native build. */
+/** Finds an engine with a native build if the request has no engine, because `latest` may have no native build. */
 async function withEngine(request: {
   engine?: string;
   path: string;
@@ -76,7 +76,6 @@ async function withEngine(request: {
   return { engine: found?.id ?? expect.fail("no native engine"), path: "native" };
 }
 
-/** Fails if a new search has to wait for an engine. */
 async function expectEnginesFree(which: { readonly engine: string; readonly path: string }): Promise<void> {
   const answered = service.post("/v1/eval", { fen: startFen, depth: 5, ...which });
   const late = sleep(patienceMs).then(() => expect.fail("no engine is free"));

@@ -86,7 +86,7 @@ function expectPlainText({ body }: Answer, problem: Problem): void {
   }
 }
 
-/** Includes the separators that some programs treat as a line break. The character U+009B alone begins an escape sequence. */
+/** The control characters, and the two Unicode separators that some programs treat as a line break. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 

@@ -16,7 +16,7 @@ const everyMs = 10;
 /** Every tenth probe opens a new connection. All other probes reuse one connection, as most load balancers do. */
 const newConnectionEvery = 10;
 
-/** Milliseconds between probes after `stop`, until `probesMin` probes have been sent. */
+/** Milliseconds between two probes after the message `stop`, until the minimum number of probes is reached. */
 const everyMsAtEnd = 3;
 
 // Exit if the parent process ends.

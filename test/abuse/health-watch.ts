@@ -20,7 +20,7 @@ export interface Health {
 
 export const mib = 1024 * 1024;
 
-/** A child process is reused, because its start takes longer than many attacks. */
+/** Child processes are reused, because the start of a process takes longer than many attacks. */
 const idleProbers: ChildProcess[] = [];
 
 function startProber(): ChildProcess {
@@ -31,9 +31,9 @@ function startProber(): ChildProcess {
 }
 
 /**
- * Probes `/healthz` until the returned function is called. A child process sends the probes, because the test process is busy
- * with the attack.
- * @param probesMin the minimum number of probes, which must be at least 20
+ * Sends requests to `/healthz` until the returned function is called. A child process sends the requests, because the test
+ * process is busy with the attack.
+ * @param probesMin the minimum number of requests, at least 20
  */
 export async function watchHealth(
   { url, pid }: Pick<StartedService, "url" | "pid">,
@@ -66,13 +66,10 @@ export async function watchHealth(
 /** Bytes. A million ordinary requests need 200 MB (docs/measured.md). */
 const serverMaxBytes = 250e6;
 
-/** Bytes. This limit is higher, because earlier test files have increased the heap of the shared service. */
+/** Bytes. The limit of the shared service is higher, because earlier test files have increased its heap. */
 export const sharedMaxBytes = 400e6;
 
-/**
- * Fails if other callers notice an attack: every probe must have status 200 within 100 ms, the promise of the contract under
- * overload.
- */
+/** Fails unless every health probe had the status 200 within `worstMs`. The contract promises 100 ms under overload. */
 export function expectUnharmed(
   health: Health,
   {

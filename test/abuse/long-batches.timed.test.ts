@@ -3,7 +3,6 @@ import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { startFen, useService } from "./started-service.ts";
 
-/** In `public` mode the plan limits the depth, so the errors suggest no corrected request. */
 const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = [
   ["open", {}],
   [

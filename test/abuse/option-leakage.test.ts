@@ -22,7 +22,7 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
   .map(({ fen }) => fen);
 
 /** Removes the fields that differ between equal searches. */
-function settled(body: string): object {
+function withoutTimes(body: string): object {
   const { id: _, search, ...answer } = JSON.parse(body);
   const { time_ms: _time, nps: _nps, queue_ms: _queue, cached: _cached, ...rest } = search;
   return { ...answer, search: rest };
@@ -51,7 +51,7 @@ describe("31: options of one caller do not change responses to another", () => {
       const ask = async (fen: string) => {
         const { status, body } = await service.post("/v1/eval", { fen, depth: 7, engine, path });
         expect(status, body).toBe(200);
-        return settled(body);
+        return withoutTimes(body);
       };
       const before = new Map<string, object>();
       for (const fen of fens) {

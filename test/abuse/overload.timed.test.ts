@@ -16,10 +16,7 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
 
 const callers = 100;
 const searchMs = 2000;
-/**
- * The allowed milliseconds of a probe while all callers connect. The contract excludes floods of connections from its promise
- * of 100 ms.
- */
+/** The maximum time of a health probe while 100 callers connect. The promise of 100 ms excludes floods of connections. */
 const burstMaxMs = 250;
 
 async function storm(service: StartedService): Promise<{ answers: readonly Answer[]; health: Health }> {

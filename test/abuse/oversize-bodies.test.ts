@@ -103,7 +103,7 @@ test.concurrent.each([
   },
 );
 
-/** The service discards a body for one second, and socket buffers contain more bytes. */
+/** The maximum number of bytes that the client can send: the service discards a body for one second before it disconnects. */
 const takenMaxBytes = 64 * mib;
 const badKey = `Authorization: Bearer kbz_${"0".repeat(36)}`;
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs"
 
 export interface Vitals {
   readonly rssBytes: number;
-  /** The peak since the last call of {@link forgetPeak}. */
+  /** The peak memory since the last call of {@link forgetPeak}. */
   readonly peakBytes: number;
 }
 

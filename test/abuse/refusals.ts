@@ -34,7 +34,7 @@ function callOfTool(name: string, args: object): string {
 
 const bracketsInPgn = `1. e4 ${"(1. d4 ".repeat(37_000)}`;
 
-/** Requests whose refusal was once expensive. Each refusal reduces the error quota of the caller. */
+/** Requests that an earlier version refused slowly. Each refusal reduces the error quota of the caller. */
 export const refused: Readonly<Record<string, Flood>> = {
   "long games": { path: "/v1/eval", bodies: [JSON.stringify(longGame)] },
   "batches of long games": {

@@ -10,7 +10,9 @@ const service = useSharedService();
 
 const json = "Content-Type: application/json";
 const chunked = "Transfer-Encoding: chunked";
-/** If the service parsed this as a request, the response would be a 404 that contains the path. */
+/**
+ * A request inside the body of another request. If the service parsed this request, the response would be a 404 with its path.
+ */
 const smuggled = "GET /smuggled HTTP/1.1\r\nHost: x\r\n\r\n";
 const eval_ = (headers: readonly string[], body: string) =>
   rawRequest("POST /v1/eval", [json, ...headers], body);

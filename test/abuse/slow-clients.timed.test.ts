@@ -89,7 +89,7 @@ const longHeaders = frame(
 );
 const emptyData = frame(frameType.data, 0, 1, Buffer.from(" "));
 
-/** The key names the part of the request that the client never finishes. */
+/** Each key names the part of the request that the client never finishes. */
 const kinds: Readonly<Record<string, () => Promise<Slow>>> = {
   "the first byte": () => overHttp1("", "", false),
   "the request line": () => overHttp1("POST /v1/ev", "a", true),

@@ -21,7 +21,7 @@ const service = useService({
 });
 
 const soakMs = 60_000;
-/** In this time, caches fill and V8 compiles functions. */
+/** Caches fill and V8 compiles functions before the first measurement. */
 const warmUpMs = 20_000;
 /**
  * Bytes. Only the live heap is bounded, because the size of the process varies by 70 MiB without a leak. `npm run soak` finds

@@ -31,7 +31,7 @@ export interface OwnService extends StartedService {
   stop(signal?: NodeJS.Signals): Promise<number | null>;
 }
 
-/** A service may have four file descriptors more than after its first response. */
+/** The number of file descriptors that a service may open after its first response and keep open. */
 const spareDescriptors = 4;
 /** The service has two pipes to each engine, and one descriptor that watches the engine's process. */
 const descriptorsOfEngine = 3;
@@ -136,7 +136,8 @@ export function useSharedService(): StartedService {
 }
 
 /**
- * Fails unless the service evaluates a position, answers its probes with 200, and has no surplus engine and no open connection.
+ * Fails unless the service evaluates a position and answers health probes with 200. Also fails if engines or connections
+ * remain.
  */
 async function expectHealthy(
   service: Pick<StartedService, "url" | "pid">,
@@ -163,7 +164,7 @@ export async function expectProbesAnswered({ url }: Pick<StartedService, "url">)
   }
 }
 
-/** No attack uses this address. */
+/** The address of an ordinary caller. No attack uses this address. */
 const bystander = { localAddress: "127.0.99.1", method: "POST" };
 
 /** Fails if an ordinary caller gets no evaluation. The caller creates a key if the service issues keys. */

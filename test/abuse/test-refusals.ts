@@ -3,7 +3,7 @@ import { expectUnharmed, quantileOf, watchHealth } from "./health-watch.ts";
 import { askFromCache, connections, type Flood, floodWithRefusals, refused, turnedAway } from "./refusals.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** In this time at least two hundred probes are sent, most of them after the error quota is used up. */
+/** A flood of 3 s allows at least 200 health probes, and most of them after the error quota is used up. */
 const floodMs = 3000;
 
 /** Each flood uses new addresses, because a flood uses up the error quota of its addresses. */

@@ -10,7 +10,6 @@ import { serviceSettings } from "./service-settings.ts";
 import { startFen, useService } from "./started-service.ts";
 import { codeOf, type Sent, toolCallOf, type WayIn, waysIn } from "./ways-in.ts";
 
-/** One of the most expensive requests of its size. */
 interface Case extends Sent {
   readonly name: string;
   /** The expected error code in JSON, or undefined if the request succeeds. */
@@ -19,10 +18,10 @@ interface Case extends Sent {
   readonly binaryCode?: string;
   readonly mcpCode?: string;
   readonly answer?: RegExp;
-  /** The protocols that are tested with every change, by default all. The other protocols are tested every night. */
+  /** The protocols that are tested with every change. The default is all protocols. Other protocols are tested every night. */
   readonly daily?: readonly string[];
-  /** True if the sender disconnects after 2 s, because the request takes very long. */
-  readonly isLeft?: true;
+  /** The sender disconnects after 2 s, because the request takes very long. */
+  readonly disconnectsEarly?: true;
 }
 
 const kib = 1024;
@@ -36,7 +35,7 @@ const cases: readonly Case[] = [
     name: "a batch of 70 long games",
     call: "evaluateBatch",
     message: { requests: Array.from({ length: 70 }, () => ({ fen: startFen, moves: longestGame })) },
-    isLeft: true,
+    disconnectsEarly: true,
     daily: [],
   },
   {
@@ -85,22 +84,20 @@ const cases: readonly Case[] = [
 
 const bounds = { open: { peakBytes: 600e6 }, public: { peakBytes: 300e6 } } as const;
 
-/** The service may refuse some of twenty concurrent requests with these codes. */
-const waiting = ["rate_limited", "concurrency_limited", "overloaded"];
-/** A batch of 70 requests needs a key. */
+const codesOfConcurrency = ["rate_limited", "concurrency_limited", "overloaded"];
 const overPlan = "upgrade_needed";
 const grownMaxBytes = 200e6;
 const count = 20;
 const leavesAfterMs = 2000;
 
-/** Fails unless each response is as expected, or is a refusal because of too many concurrent requests. */
+/** Fails unless each response is as expected or refuses the request because of too many concurrent requests. */
 function expectAnswers(
   answers: readonly string[],
   { code = "ok", answer = /(?:)/ }: Pick<Case, "code" | "answer">,
 ) {
   expect(answers).toHaveLength(count);
   for (const text of answers) {
-    expectAnswer(text, { code, answer }, waiting);
+    expectAnswer(text, { code, answer }, codesOfConcurrency);
   }
 }
 
@@ -139,21 +136,21 @@ export function testTwentyAtATime(access: "open" | "public", isNightly: boolean)
     test.each(rows)(`${access} mode: $what, twenty concurrent requests over $over`, async ({ one, way }) => {
       const code = codeFor(one, way);
       const expected = { ...one, ...(code && { code }) };
-      if (!one.isLeft) {
+      if (!one.disconnectsEarly) {
         // The request is first sent alone, because twenty refusals may use up the error quota before the first response.
         const [alone = ""] = await way.send(service.url, one, 1, { localAddress: `127.0.12.${callers + 1}` });
         expectAnswer(alone, expected, ["overloaded"]);
       }
       const stop = await watchHealth(service, 5);
-      const signal = one.isLeft && { signal: AbortSignal.timeout(leavesAfterMs) };
+      const signal = one.disconnectsEarly && { signal: AbortSignal.timeout(leavesAfterMs) };
       const sender = { localAddress: `127.0.11.${++callers}`, ...signal };
       const [sent] = await Promise.allSettled([way.send(service.url, one, count, sender)]);
       const health = await stop();
       if (sent.status === "rejected") {
-        expect(one.isLeft, String(sent.reason)).toBe(true);
-      } else if (one.isLeft) {
+        expect(one.disconnectsEarly, String(sent.reason)).toBe(true);
+      } else if (one.disconnectsEarly) {
         for (const text of sent.value) {
-          expect(["ok", overPlan, ...waiting], text.slice(0, 300)).toContain(codeOf(text));
+          expect(["ok", overPlan, ...codesOfConcurrency], text.slice(0, 300)).toContain(codeOf(text));
         }
       } else {
         expectAnswers(sent.value, expected);

@@ -44,7 +44,7 @@ const breaks = [
   "|",
 ];
 
-/** The folder is also the working directory of the engines. */
+/** Lists the files in the working directory of the service and its engines. */
 const files = () => readdirSync(service.folder, { recursive: true }).toSorted();
 
 describe("10: text of a caller never becomes an engine command", () => {

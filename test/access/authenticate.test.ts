@@ -29,7 +29,7 @@ const errorOf = async (run: () => unknown) => {
   return undefined;
 };
 
-/** The returned function advances the timers and the clock of the key cache. */
+/** Returns a function that advances the timers and the clock of the key cache. */
 function moveClock(): (ms: number) => void {
   vi.useFakeTimers({ toFake: ["setTimeout"] });
   // The key cache imports `performance` before the test replaces the timers, so fake timers would not change its clock.

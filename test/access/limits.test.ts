@@ -63,7 +63,7 @@ describe("requests", () => {
 describe("searches at a time", () => {
   const plan = planWith([], 2);
 
-  /** Starts searches up to the limit and waits `elapsedMs`. Then returns the Retry-After time of another request. */
+  /** Starts a search for each of `times` and waits `elapsedMs`. Returns the Retry-After time of one more request. */
   async function waitMsAfter(elapsedMs: number, ...times: readonly SearchTime[]): Promise<number> {
     vi.useFakeTimers();
     try {

@@ -24,7 +24,7 @@ const never = new AbortController().signal;
 const analyze = (request: ValidatedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
   analyzerOf(scripted(...script).search).analyze(request, "somebody", never);
 
-/** Returns a scheduler that records the work of every call of `enter`. */
+/** Returns a scheduler, and a list with the argument of every call of `enter`. */
 function recordingScheduler(): { readonly scheduler: Scheduler; readonly works: readonly Work[] } {
   const works: Work[] = [];
   const slots = createScheduler({ slots: 1, maxWaitMs: 1000 });
@@ -349,7 +349,7 @@ test("a request that would wait too long is refused, and the running search is f
   expect(await accepted).toMatchObject({ stopReason: "depth" });
 });
 
-/** Each call of `release` finishes the running search. */
+/** Returns an analyzer with one slot. Each call of `release` finishes the running search. */
 function analyzerWithHolds() {
   const releases: (() => void)[] = [];
   const { search: answer } = scripted(doneOf());
@@ -451,7 +451,7 @@ describe("who follows a search", () => {
 });
 
 describe("equal requests at the same time", () => {
-  /** The search waits until `open` is called. */
+  /** Returns a search that does not finish until `open` is called. */
   function held(...events: readonly SearchEvent[]) {
     const gate = Promise.withResolvers<void>();
     const { search, jobs } = scripted(...events);
@@ -614,7 +614,6 @@ function rememberingStore() {
   return { store, asked };
 }
 
-/** The store may contain results of other processes. */
 function startedOver(store: AnswerStore<SearchResult>, done: SearchDone = doneOf()) {
   const { search, jobs } = scripted(done);
   const analyzer = createAnalyzer({

@@ -19,7 +19,7 @@ interface Run {
   readonly signal: AbortSignal;
 }
 
-/** The test controls the work through `runs`. */
+/** Returns a fake search, and a list of its runs. The test finishes each run. */
 function createWork() {
   const runs: Run[] = [];
   const work: SharedWork<number, string> = (publish, signal) => {

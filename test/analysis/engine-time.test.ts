@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const turnMs = useTurnedClock();
 const hourMs = 3_600_000;
 
-/** `engineMs` returns the engine time that was last reported. */
+/** Returns terms for a search, and a function that returns the last reported engine time. */
 function metered() {
   let engineMs = 0;
   const onEngineTime = (ms: number) => {
@@ -34,7 +34,7 @@ describe("engine time of a search that is watched", () => {
     await watcher(statesOf(analyzerOf(search), validated(), "somebody", never, terms));
     return engineMs();
   }
-  /** This is longer than the time that the fake engine reports. */
+  /** Twice the search time that the fake engine reports. */
   const silentMs = 2 * snapshotOf().counters.timeMs;
   const silent = async () => {
     // A timer counts from the start of the current iteration of the event loop. A new iteration makes the timer exact.

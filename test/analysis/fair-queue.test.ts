@@ -91,7 +91,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 20, maxLength: 120 },
 );
 
-/** Applies the steps to a queue, one per millisecond. Then serves all waiting work. */
+/** Applies one step per millisecond to a queue. Then serves all searches that still wait. */
 function play(
   all: readonly Step[],
   { changed }: { readonly changed?: (waiting: readonly Piece[], served?: Piece) => void },
@@ -146,7 +146,7 @@ describe("whatever comes, leaves and is served", () => {
   test("a new flow gets at most as much time as a waiting flow, plus the longest search of each flow", () => {
     fc.assert(
       fc.property(steps, (all) => {
-        /** For each pair of flows: how much work was served while both flows waited. */
+        /** The engine time of each pair of flows while searches of both flows waited. */
         const sides = new Map<
           string,
           { newMs: number; otherMs: number; newMaxMs: number; otherMaxMs: number }
@@ -155,7 +155,7 @@ describe("whatever comes, leaves and is served", () => {
         const longest = (pieces: readonly Piece[], name: string) =>
           Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs()));
         let before = new Set<string>();
-        /** The greatest excess over the bound. */
+        /** The greatest time by which a new flow exceeded its bound. */
         let beyondMs = 0;
         play(all, {
           changed(waiting, served) {

@@ -120,7 +120,8 @@ describe("the scheduler", () => {
       let left = 0;
       let asked = 0;
       /**
-       * Waits until the scheduler has admitted work. Simultaneous admissions are sorted, because their order is not defined.
+       * Records the searches that the scheduler has admitted. Simultaneous admissions are sorted, because their order is not
+       * defined.
        */
       const notice = async () => {
         await settle();
@@ -189,7 +190,7 @@ describe("the scheduler", () => {
   });
 });
 
-/** Returns the names in the order of admission. All work waits while one search runs. */
+/** Queues all searches behind a running search. Returns the names in the order of admission. */
 async function orderOf(waiting: readonly (Work & { readonly name: string })[]): Promise<readonly string[]> {
   const scheduler = schedulerOf(1);
   let slot = await scheduler.enter(work, never);
@@ -291,7 +292,7 @@ describe("work that would wait too long", () => {
     );
     return error instanceof KibitzError ? error : expect.fail("admitted");
   }
-  /** All slots are busy, and `waiting` more searches wait. */
+  /** Returns a scheduler whose slots are all busy, with `waiting` more searches in the queue. */
   async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
     const scheduler = schedulerOf(slots, maxWaitMs);
     for (let slot = 0; slot < slots; slot++) {

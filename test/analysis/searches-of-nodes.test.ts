@@ -16,7 +16,6 @@ describeWith("redis")("nodes that share a Redis", () => {
   const redis = useRedis();
   let prefixes = 0;
 
-  /** The long timeout is for busy machines. */
   async function nodes(count: number, askMaxMs = 10_000): Promise<TestNode[]> {
     const prefix = `searches-${prefixes++}:`;
     const opening = Array.from({ length: count }, () => openNode({ url: redis.url, prefix, askMaxMs }));
@@ -50,7 +49,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     }, 5);
     await Promise.all(asked).finally(() => clearInterval(timer));
   }
-  /** Waits until no claim exists in Redis. A node ends its claim after it has stored the result. */
+  /** Waits until Redis contains no claim. A node ends its claim after the node has stored the result. */
   const hasShared = ({ redis: { ask } }: TestNode) =>
     until(
       () => ask("KEYS", ["claim:*"]),

@@ -51,7 +51,6 @@ const one = create(evaluate.output, { summary: "one" });
 const two = create(evaluate.output, { summary: "two" });
 const answersOf = (answer: unknown) => Array.fromAsync(answer as AsyncIterable<Message>);
 
-/** `lines` contains the level and the error code of each log line. */
 function recording(level?: "debug") {
   const lines: unknown[] = [];
   const write = (of: string) => (fields: Parameters<Log["info"]>[0]) => lines.push([of, fields.code]);

@@ -6,7 +6,7 @@ import { positionOf, startFen } from "./validated.ts";
 
 const pieces = { q: "queen", r: "rook", b: "bishop", n: "knight" } as const;
 
-/** chess.js is independent of chessops, the library that Kibitz uses. */
+/** Compares Kibitz with chess.js, because Kibitz uses another library, chessops. */
 function refereeOf(move: Move) {
   const promotion = move.promotion === undefined ? undefined : pieces[move.promotion as keyof typeof pieces];
   const castling = move.isKingsideCastle() ? "kingside" : move.isQueensideCastle() ? "queenside" : undefined;
@@ -35,7 +35,7 @@ function playRandomGame(seed: number, fen: string, plies: number, onPosition: (g
   return game;
 }
 
-/** In this position, castling, en passant and promotions are possible within a few moves. */
+/** A start position in which castling, en passant and promotions are possible within a few moves. */
 const livelyFen = "r3k2r/1PPp2p1/8/4Pp2/2pP4/8/1P3pPp/R3K2R w KQkq - 0 1";
 
 describe("chess.js, as an independent referee,", () => {

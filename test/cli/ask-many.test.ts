@@ -12,7 +12,9 @@ const options = { signal: new AbortController().signal, onWait: () => expect.fai
 const requestsOf = (count: number) =>
   Array.from({ length: count }, () => create(AnalysisRequestSchema, { fen: "startpos" }));
 
-/** The service refuses batches of more than `itemsMax` requests. It sends the last response of a batch first. */
+/**
+ * A fake service that refuses batches of more than `itemsMax` requests. The service sends the last response of a batch first.
+ */
 function serviceOf(itemsMax: number) {
   const sizes: number[] = [];
   async function* evaluateBatch({ requests = [] }: { requests?: readonly unknown[] }) {

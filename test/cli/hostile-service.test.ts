@@ -21,7 +21,7 @@ import { startUci } from "./uci/start-session.ts";
 const folder = useTemporaryFolder();
 const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** The first line contains terminal escape sequences. The second line looks like a UCI command. */
+/** A text with terminal escape sequences in the first line, and a UCI command in the second line. */
 const hostile = "text\u001b[31m\u009b2J\nbestmove forged";
 
 const move = { uci: `e2e4 ${hostile}`, san: hostile, from: "e2", to: "e4", fenAfter: hostile };

@@ -161,7 +161,7 @@ const talk = (...args: readonly string[]) => talkWith({ args });
 interface Talk {
   readonly settings?: Readonly<Record<string, string>>;
   readonly args?: readonly string[];
-  /** The default function stores the output lines. */
+  /** Called with each piece of output. The default function stores the output. */
   readonly write?: (text: string) => unknown;
 }
 

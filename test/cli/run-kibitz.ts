@@ -60,7 +60,7 @@ export async function spawnKibitz(
   return { code, stdout, stderr };
 }
 
-/** Output and log are written to the same file. */
+/** Creates a file for both standard output and the log. */
 function createFile(path: string): Output & Disposable & { read(): string } {
   const fd = openSync(path, "w");
   return {

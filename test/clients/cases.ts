@@ -8,7 +8,7 @@ export interface Case {
   readonly key?: true;
   /** Arrays must match completely. Objects may have additional fields. */
   readonly expected: object;
-  /** The reason why the expected result accepts different values. */
+  /** The reason why `expected` accepts different values. */
   readonly differs?: string;
 }
 
@@ -43,7 +43,7 @@ const badRequest = (...violations: readonly (readonly [field: string, code: stri
   },
 });
 
-/** The last detail of every error is its problem document. */
+/** Returns the expected error. The last detail of every error is a problem document. */
 const refused = (code: string, info: ReturnType<typeof errorInfo>, ...details: readonly object[]) => ({
   code,
   message: expect.stringMatching(/.{10}/),

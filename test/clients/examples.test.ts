@@ -23,7 +23,7 @@ const app = useApp({
 
 const programs = languages.flatMap(({ needs, examples }) => rowsWith(needs, ...examples));
 
-/** The rate limit is counted by address, so each run uses another address. */
+/** Each run uses another address, because each address has its own rate limit. */
 let callers = 1;
 async function startProxy({ onTestFinished }: TestContext) {
   const proxy = await startRecordingProxy(app.url, `127.0.1.${callers++}`);
@@ -31,7 +31,7 @@ async function startProxy({ onTestFinished }: TestContext) {
   return proxy;
 }
 
-/** The plan limits the concurrent calls of a key, so each concurrent run needs its own key. */
+/** Each run needs its own key, because the plan limits the concurrent calls of a key. */
 const newKey = async ({ url }: RecordingProxy) => String((await post(`${url}/v1/keys`, {})).body.key);
 
 const move = String.raw`[KQRBNa-h][\w+#=x-]+`;

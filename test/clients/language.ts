@@ -3,7 +3,7 @@ import type { Need } from "../support/components.ts";
 /** An example or a probe, which the tests start as a child process. */
 export interface Program {
   readonly name: string;
-  /** The command line without its last argument, the address of the service. */
+  /** The command line without the address of the service, which is the last argument. */
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;
@@ -12,7 +12,7 @@ export interface Program {
 export interface Language {
   readonly name: string;
   readonly needs: readonly Need[];
-  /** Does nothing if the sources have not changed since the last build. */
+  /** Compiles the programs if their sources have changed since the last build. */
   build(): Promise<void>;
   /** The programs in `examples/<name>/`. */
   readonly examples: readonly Program[];

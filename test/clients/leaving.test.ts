@@ -6,7 +6,7 @@ import { languages } from "./languages/index.ts";
 import { holdEngine, useServiceOfOneEngine, waysToLeave } from "./leaving.ts";
 import { newCaller, openProbe, type Probe } from "./probe.ts";
 
-/** The abandoned search would take a minute, which is longer than this timeout. */
+/** This timeout is shorter than the abandoned search, which would take a minute. */
 const patient = { timeout: 30_000 };
 
 const { app, metrics } = useServiceOfOneEngine();

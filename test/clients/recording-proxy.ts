@@ -7,9 +7,9 @@ export interface RecordingProxy {
   readonly url: string;
   hasSentGzip(): boolean;
   hasReceivedGzip(): boolean;
-  /** From now on, each chunk of a response is delayed by `ms`. The delay ends with {@link cut}. */
+  /** Delays each chunk of later responses by `ms`, until the next call of {@link cut}. */
   pauseAnswers(ms: number): void;
-  /** Closes all connections without notice. The proxy accepts new connections. */
+  /** Closes all connections without notice. After that, the proxy accepts new connections. */
   cut(): void;
   close(): Promise<void>;
 }

@@ -21,7 +21,7 @@ const lose: Behaviour = (req) => {
     req.socket.destroy();
   }
 };
-/** A stopping node refuses a request in this way if it has not read the request. */
+/** Refuses an HTTP/2 request with REFUSED_STREAM, as a stopping node refuses a request that the node has not read. */
 const refuseUnread: Behaviour = (req) => {
   if ("stream" in req) {
     req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -32,7 +32,7 @@ const refuse: Behaviour = (_, res) => {
   res.end('{"code":"overloaded"}');
 };
 
-/** Applies `behaviour` to the first request, and `then` to all later requests, at any node. */
+/** Applies `behaviour` to the first request that reaches a node. Applies `then` to all later requests. */
 const firstly = (behaviour: Behaviour, then = answer): Behaviour => {
   let first = true;
   return (req, res) => {
@@ -44,10 +44,7 @@ const firstly = (behaviour: Behaviour, then = answer): Behaviour => {
 
 const json = { "content-type": "application/json" };
 
-/**
- * Defines the tests for every balancer in `deploy/`. The balancer runs in front of three test nodes, with its configuration
- * from `deploy/`.
- */
+/** Defines tests of a balancer in front of three test nodes. The balancer uses its configuration from `deploy/`. */
 export function testBalancer(balancer: Balancer): void {
   describe(balancer.name, () => {
     const folder = useTemporaryFolder();
@@ -95,7 +92,7 @@ export function testBalancer(balancer: Balancer): void {
     const post = (path: string, body = "{}") =>
       fetch(`${balanced.url}${path}`, { method: "POST", headers: json, body });
 
-    /** Uses a new connection. On a reused connection, HAProxy may close the connection instead of sending 502. */
+    /** Sends a request over a new connection. HAProxy may close a reused connection instead of sending 502. */
     async function statusOf(path: string, method = "POST"): Promise<number | undefined> {
       const call = request(`${balanced.url}${path}`, { method, agent: false, headers: json });
       call.end(method === "POST" ? "{}" : undefined);
@@ -232,7 +229,7 @@ export function testBalancer(balancer: Balancer): void {
         const client = connectHttp2(balanced.http2Url);
         client.on("error", () => {});
         return {
-          /** The tests ignore errors of single calls. */
+          /** Ignores errors of the request. */
           request: (path = grpc[":path"]) => client.request({ ...grpc, ":path": path }).on("error", () => {}),
           [Symbol.dispose]: () => client.destroy(),
         };
@@ -324,7 +321,7 @@ export function testBalancer(balancer: Balancer): void {
       await untilAllAreAsked();
       const stopping = listeners[0];
       await stopping?.stop(0);
-      await sleep(balancer.leavesOutMs);
+      await sleep(balancer.mayFailMs);
       const statuses = await Promise.all(
         Array.from({ length: 30 }, async () => (await post("/v1/eval")).status),
       );

@@ -15,8 +15,8 @@ export interface Balancer {
   readonly name: string;
   /** Bytes. A larger gRPC request is not retried after a node has failed. */
   readonly grpcBodyMax: number;
-  /** Milliseconds after the stop of a node. In this time calls may fail. */
-  readonly leavesOutMs: number;
+  /** Milliseconds after the stop of a node in which calls may fail. */
+  readonly mayFailMs: number;
   start(nodes: HaproxyOptions["nodes"], folder: string): Promise<Balanced>;
 }
 
@@ -26,7 +26,7 @@ const largestCall = 65_541;
 const haproxy: Balancer = {
   name: "HAProxy",
   grpcBodyMax: largestCall,
-  leavesOutMs: 0,
+  mayFailMs: 0,
   async start(nodes) {
     const bind = `127.0.0.1:${await freePort()}`;
     return balanced(await startHaproxy({ nodes, bind }), bind);
@@ -36,7 +36,7 @@ const haproxy: Balancer = {
 const nginx: Balancer = {
   name: "nginx",
   grpcBodyMax: 32_768,
-  leavesOutMs: 0,
+  mayFailMs: 0,
   async start(nodes, folder) {
     const [http1, http2] = [`127.0.0.1:${await freePort()}`, `127.0.0.1:${await freePort()}`];
     const config = writeConfig(folder, "nginx/nginx.conf", [
@@ -57,7 +57,7 @@ const envoy: Balancer = {
   grpcBodyMax: largestCall,
   // Envoy excludes a node after three failed probes, one per second. A probe may take a second. Fewer probes would exclude all
   // nodes during an overload.
-  leavesOutMs: 6000,
+  mayFailMs: 6000,
   async start(nodes, folder) {
     const port = await freePort();
     const config = writeConfig(folder, "envoy/envoy.yaml", [

@@ -27,13 +27,13 @@ interface Counted {
 export interface LoadedCluster {
   readonly cluster: Cluster;
   counts(): Promise<readonly Counted[]>;
-  /** Waits until `isUp` says whether HAProxy sends new requests to the node. */
+  /** Waits until HAProxy sends new requests to the node, or no longer sends requests if `isUp` is false. */
   untilUp(node: ClusterNode, isUp?: boolean): Promise<void>;
   /** Makes HAProxy send all new requests to one node. Without an argument, all nodes get requests again. */
   askOnly(node?: ClusterNode): Promise<void>;
   /**
-   * Runs `happen` while many callers send requests to the cluster. JSON callers do not retry. gRPC callers use the usual retry
-   * policy. Fails unless every call is answered.
+   * Runs `happen` while many callers send requests to the cluster. JSON callers do not retry, and gRPC callers retry. Fails
+   * unless every call succeeds.
    */
   answerAllWhile(happen: () => Promise<void>, balanced?: Pick<Balanced, "url" | "http2Url">): Promise<void>;
 }

@@ -21,13 +21,13 @@ export interface CutOffCluster {
   readonly url: string;
   /** The node with the separate network. */
   readonly away: Server;
-  /** From now on, all packets on the cable are lost without an error. */
+  /** Drops all later packets on the cable without an error. */
   cut(cable: Cable): void;
   repair(cable: Cable): void;
   stateOfAway(): Promise<{ readonly now: number; readonly isUp: boolean }>;
 }
 
-/** The fake engines only wait. */
+/** Starts the cluster before the tests of a file. The nodes use fake engines. */
 export function useCutOffCluster(): CutOffCluster {
   const namespace = `kibitz-${process.pid}`;
   const ip = (...args: readonly string[]) => execFileSync("ip", args, { stdio: "pipe" });

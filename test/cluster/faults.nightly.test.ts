@@ -12,7 +12,6 @@ import { useCluster } from "./cluster-under-load.ts";
 import { jsonCaller, nextQuestion, startTraffic } from "./traffic.ts";
 import { forgetAnswers, killUnderStreams, watchExample } from "./watch-example.ts";
 
-/** `faults.test.ts` tests the faults that change more often. */
 describeWith(
   "redis",
   "haproxy",
@@ -126,7 +125,7 @@ describeWith(
         expect(lost).toBe(0);
         undisturbed = depths;
       }
-      const { watched } = await killUnderStreams(loaded, [example], { toItsEnd: true });
+      const { watched } = await killUnderStreams(loaded, [example], { untilExit: true });
       expect(watched).toMatchObject([{ depths: undisturbed, lost: 1 }]);
     },
   );

@@ -6,7 +6,6 @@ import { describeWith } from "../support/needs.ts";
 import { useCluster } from "./cluster-under-load.ts";
 import { forgetAnswers, killUnderStreams, watchExample } from "./watch-example.ts";
 
-/** The nightly tests cover other faults, balancers and clients. */
 describeWith(
   "redis",
   "haproxy",

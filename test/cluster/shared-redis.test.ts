@@ -12,10 +12,10 @@ import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { until, useRedis } from "../support/redis.ts";
 import { type Relay, startRelay } from "../support/relay.ts";
 
-/** A node stops using a slow Redis for its searches for about this time. */
+/** After a slow response of Redis, a node searches without Redis for about this time. */
 const briefRestMs = 1100;
 
-/** The fake engines only wait: a search of 30 plies takes 1.5 s. */
+/** The fake engines wait 1.5 s for a search of 30 plies. */
 describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", () => {
   const redis = useRedis();
   const quota = 30;

@@ -3,7 +3,7 @@ import { grpcCaller, jsonCaller, nextQuestion, startTraffic } from "./traffic.ts
 
 export const patience = { timeout: 60_000, interval: 50 };
 
-/** Runs `happen` while callers send requests. Fails unless every call is answered. */
+/** Runs `happen` while callers send requests. Fails unless every call succeeds. */
 export async function answerAllWhile(
   url: string,
   happen: (callsMore: (count: number) => Promise<void>) => Promise<void>,

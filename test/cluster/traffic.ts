@@ -96,7 +96,7 @@ export function jsonCaller(url: string, path = "/v1/eval"): Ask {
   };
 }
 
-/** The documentation of gRPC recommends this policy. */
+/** The retry policy that the documentation of gRPC recommends. */
 const retries = JSON.stringify({
   methodConfig: [
     {
@@ -112,7 +112,7 @@ const retries = JSON.stringify({
   ],
 });
 
-/** The caller uses the usual retry policy over one connection. */
+/** Creates a gRPC caller with one connection and a retry policy. */
 export function grpcCaller(url: string): Ask & Disposable {
   const client = new Client(new URL(url).host, credentials.createInsecure(), {
     // Without this option, all callers would share a connection.
@@ -137,7 +137,7 @@ export function grpcCaller(url: string): Ask & Disposable {
 }
 
 /**
- * The callers use the usual retry policy over one connection.
+ * Starts gRPC callers in Go, with one connection and a retry policy.
  * @returns a function that stops the callers and returns the number of calls and the failures
  */
 export function startGoTraffic(

@@ -16,16 +16,16 @@ export interface Watched {
 }
 
 interface WatchOptions {
-  /** Called with the number of lost connections so far. */
+  /** Called after each printed depth, with the number of lost connections so far. */
   readonly onDepth?: (lost: number) => void;
-  /** By default the example is killed at the end of its stream. */
-  readonly toItsEnd?: boolean;
+  /** If true, the example runs until it exits. If false, the example is killed at the end of its stream. */
+  readonly untilExit?: boolean;
 }
 
 export async function watchExample(
   { command: [file = "", ...args], cwd, env }: Example,
   url: string,
-  { onDepth = () => {}, toItsEnd = false }: WatchOptions = {},
+  { onDepth = () => {}, untilExit = false }: WatchOptions = {},
 ): Promise<Watched> {
   const child = spawn(file, [...args, url], {
     cwd,
@@ -41,13 +41,13 @@ export async function watchExample(
       depths.push(line);
       onDepth(lost);
     }
-    if (!toItsEnd && line.endsWith(" final")) {
+    if (!untilExit && line.endsWith(" final")) {
       child.kill("SIGKILL");
       break;
     }
   }
   const [code] = await ended;
-  expect(code).toBe(toItsEnd ? 0 : null);
+  expect(code).toBe(untilExit ? 0 : null);
   expect(depths.at(-1)).toMatch(/ final$/);
   return { depths, lost };
 }
@@ -59,7 +59,7 @@ export async function watchExample(
 export async function killUnderStreams(
   { cluster, askOnly, untilUp }: LoadedCluster,
   examples: readonly Example[],
-  { toItsEnd = false }: Pick<WatchOptions, "toItsEnd"> = {},
+  { untilExit = false }: Pick<WatchOptions, "untilExit"> = {},
 ): Promise<{ readonly watched: readonly Watched[]; readonly backMs: readonly number[] }> {
   const [killed] = cluster.nodes;
   if (killed === undefined) {
@@ -78,7 +78,7 @@ export async function killUnderStreams(
           backMs[index] = elapsedMs();
         }
       };
-      return watchExample(example, cluster.url, { onDepth, toItsEnd });
+      return watchExample(example, cluster.url, { onDepth, untilExit });
     }),
   );
   await Promise.race([watching, Promise.all(begun.map(({ promise }) => promise))]);

@@ -39,7 +39,7 @@ describeWith("redis")("four nodes whose Redis stands still, is gone or is slow",
 
   test("in 6 outages of Redis no call fails or waits for more than 0.5 s, and each node recovers within 2 s after an outage", async () => {
     const { body } = await post(`${nodes[0]?.url}/v1/keys`, {});
-    /** A finished game needs Redis for the key and the limits of the caller, and no engine. */
+    /** Sends a request with a finished game, which needs Redis and no engine. */
     const ask = async ({ url }: RunningApp, isKeyed: boolean): Promise<number> => {
       const waitedMs = startSleepStopwatch();
       const { status } = await post(

@@ -26,7 +26,7 @@ const wellKnown = [
   file_google_protobuf_duration,
 ];
 
-/** The tests use field types that the API does not have. */
+/** Creates a message type, because the tests need field types that the API does not have. */
 export function messageWith(...fields: FieldInit[]): DescMessage {
   const file = create(FileDescriptorProtoSchema, {
     name: "test/v1/thing.proto",
@@ -72,7 +72,7 @@ function entryOf(name: string): string {
 
 type RuleInit = Parameters<typeof create<typeof HttpRuleSchema>>[1];
 
-/** The method `Call0` has the first HTTP rule, `Call1` the second, and so on. */
+/** Creates a service with a method for each HTTP rule. The methods are `Call0`, `Call1` and so on. */
 export function serviceWith(...rules: RuleInit[]): DescService {
   const file = create(FileDescriptorProtoSchema, {
     name: "test/v1/things.proto",

@@ -4,7 +4,7 @@ import type { createRandom } from "../../support/random.ts";
 
 type Random = ReturnType<typeof createRandom>;
 
-/** About half of the fields are set. Plain JSON can represent every value. */
+/** Sets about half of the fields, to values that plain JSON can represent. */
 export function randomMessage(desc: DescMessage, random: Random): Message {
   const message: Message & Record<string, unknown> = create(desc);
   for (const member of desc.members) {

@@ -35,7 +35,7 @@ test("kibitz uci prints one bestmove for each go after any input, and leaves no 
   );
 });
 
-/** By the UCI protocol, unknown words before a command are skipped. */
+/** Returns true for a line with the command `go`. The UCI protocol allows unknown words before a command. */
 function isGo(text: string): boolean {
   const commands = /^(uci|isready|stop|ponderhit|quit|setoption|position|go)$/;
   return (

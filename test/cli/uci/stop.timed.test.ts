@@ -5,15 +5,12 @@ import { useApp } from "../../support/running-app.ts";
 import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
-/** docs/uci.md promises this time. */
+/** The time that docs/uci.md promises. */
 const promisedMs = 200;
 const usualMs = 100;
 const tries = 25;
 
-/**
- * Returns the milliseconds from `stop` to `bestmove`. Times in which the engine waits for a processor core are included,
- * because subtracting them would hide delays.
- */
+/** Returns the milliseconds from `stop` to `bestmove`, including the time in which the engine waits for a processor core. */
 async function stopMs({ say, until }: UciTalk, found: RegExp): Promise<number> {
   say("go infinite");
   await until(found);

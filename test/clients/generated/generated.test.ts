@@ -12,7 +12,7 @@ import { italianGame } from "../cases.ts";
 import { runProgram } from "../run-program.ts";
 import { type GeneratedClient, generatedClients, pythonPrograms, useNpmTools } from "./clients.ts";
 
-/** Each program sends four requests with a generated client: a first evaluation, an invalid request, a batch and a review. */
+/** Each generated client sends four requests: an evaluation, an invalid request, a batch and a review. */
 const app = useApp();
 const folder = useTemporaryFolder();
 const root = fileURLToPath(new URL("../../..", import.meta.url));
