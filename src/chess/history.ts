@@ -3,14 +3,14 @@ import { normalFen, repetitionKey } from "./moves.ts";
 
 /** The moves since the last capture or pawn move. No earlier position can occur again. */
 export interface History {
-  /** The FEN after the last capture or pawn move, or at the start of the game. In normal form. */
+  /** In normal form. The FEN after the last capture or pawn move, or at the start of the game. */
   readonly root: string;
   readonly moves: readonly string[];
-  /** How often the current position has occurred since `root`. At least 1, because the current occurrence is included. */
+  /** How often the current position has occurred since `root`, at least 1. */
   readonly occurrences: number;
 }
 
-/** @param chess the board at the start of the game; call `add` after each move on this board */
+/** `chess` is the board at the start of the game. Call `add` after each move on this board. */
 export function trackHistory(chess: Chess, chess960: boolean) {
   let seen = new Map([[repetitionKey(chess), 1]]);
   const history = {

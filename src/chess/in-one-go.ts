@@ -1,4 +1,4 @@
-/** Runs a generator to its end without pauses. Use this only for a short task, or in a process without other requests. */
+/** Runs a generator without pauses. Use this only for a short task, or in a process without other requests. */
 export function inOneGo<T>(slices: Generator<void, T>): T {
   let slice = slices.next();
   while (!slice.done) {

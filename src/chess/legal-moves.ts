@@ -25,11 +25,9 @@ export function legalUcisOf({ board, chess960 }: Position): readonly string[] {
 
 export interface MoveName {
   readonly san: string;
-  /** Castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. */
   readonly uci: string;
 }
 
-/** Returns all legal moves in the alphabetical order of their SAN. */
 export function nameLegalMoves({ board, chess960 }: Position): readonly MoveName[] {
   return legalMovesOf(board)
     .map((move) => ({ san: makeSan(board, move), uci: uciFromMove(board, move, chess960) }))

@@ -8,20 +8,13 @@ import { quote } from "../text/plain-text.ts";
 import type { Position, PositionViolation } from "./position.ts";
 import { plainForm, readingsOfSpelling, readWrittenMove } from "./written-move.ts";
 
-/**
- * @param index the index of the move in the request; the first move has the index 0
- * @param why the result of {@link whyNotPlayed}
- * @param fen the position before the move
- */
+/** `index` is the index in the request, `why` the result of {@link whyNotPlayed}, `fen` the position before the move. */
 export function violationOfMove(text: string, index: number, why: string, fen: string): PositionViolation {
   const message = sentenceOf(text, why, `moves[${index}]`, fen);
   return { code: "illegal_move", field: "moves", index, message };
 }
 
-/**
- * @param place the path to the text in the request, such as `search_moves[2]`
- * @returns an error message, and the legal moves in UCI that the text may mean
- */
+/** `place` is the path to the text, such as `search_moves[2]`. `meant` contains the legal moves that the text may mean. */
 export function explainMove(
   chess: Chess,
   text: string,
@@ -33,9 +26,7 @@ export function explainMove(
   return { message, meant };
 }
 
-/**
- * Matches a text with a move number, a blank, a glyph such as `!?`, or a figurine such as `♘`. The rest may be a legal move.
- */
+/** Matches a text with a move number, a blank, a glyph such as `!?`, or a figurine such as `♘`. */
 const decoratedText = /^\d+\.|\s|[!?]$|[^\0-~]/;
 const howWritten = ": each move is written by itself, in SAN (Nf3) or UCI (g1f3), without number or glyph";
 
@@ -62,7 +53,7 @@ function sentenceOf(text: string, why: string, place: string, fen: string): stri
 /** Castling is a king's move to the square of its rook. This is also true in standard chess. */
 export type LegalMove = NormalMove;
 
-/** Returns the legal move that a text in UCI or SAN names. Returns undefined if the text matches no legal move or several. */
+/** Returns undefined if the text in UCI or SAN matches no legal move or several. */
 export function moveFromText(chess: Chess, text: string): LegalMove | undefined {
   const written = text.trim();
   const move = moveFromUci(chess, written) ?? moveFromSan(chess, written);
@@ -73,10 +64,8 @@ export function moveFromText(chess: Chess, text: string): LegalMove | undefined 
 const bishopOrPawn = /^b[a-h][1-8][+#]?$/;
 
 /**
- * Returns the legal move that a text probably means, such as Nf3 for `nf3`, `NF3`, `1.Nf3!` and `♘f3`. Returns undefined if
- * several moves are possible.
- *
- * A text in UCI is never read as a bishop's move. `Bc4` is never read as a pawn's move.
+ * Returns the legal move that a text probably means, such as Nf3 for `nf3`, `1.Nf3!` or `♘f3`.
+ * Never reads a text in UCI as a bishop's move, or `Bc4` as a pawn's move.
  */
 export function meaningOf(chess: Chess, text: string): Meaning | undefined {
   const move = moveFromText(chess, text);
@@ -122,7 +111,7 @@ interface Meaning {
   readonly spelling: string;
 }
 
-/** Returns all legal moves that a text may mean. For example, `Nd2` may mean two moves if two knights can move to d2. */
+/** Returns two moves for `Nd2` if two knights can move to d2. */
 function meaningsOf(chess: Chess, text: string): readonly Meaning[] {
   const meanings = readingsOf(chess, text).flatMap((reading): readonly Meaning[] => {
     const move = moveFromUci(chess, reading) ?? moveFromSan(chess, reading);
@@ -154,7 +143,6 @@ const behindMove = /^(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
 function readingsOf({ turn, fullmoves }: Chess, text: string): readonly string[] {
   const plain = plainForm(text.trim().slice(0, longestMove + 1));
   const [before = "", number, dots] = moveNumber.exec(plain) ?? [];
-  // `1.` precedes a move of White, and `1...` precedes a move of Black.
   const isNext =
     number === undefined || (Number(number) === fullmoves && (dots === ".") === (turn === "white"));
   const written = readWrittenMove(plain.slice(before.length));
@@ -175,15 +163,11 @@ function targetSquare(chess: Chess, move: LegalMove, chess960: boolean): Square 
   return kingCastlesTo(chess.turn, move.to < move.from ? "a" : "h");
 }
 
-/** Call this before the move is played. */
 export function uciFromMove(chess: Chess, move: LegalMove, chess960: boolean): string {
   return makeUci({ ...move, to: targetSquare(chess, move, chess960) });
 }
 
-/**
- * Returns the square of the rook if a king's move such as e1g1 means castling. A king's move of one square never means
- * castling.
- */
+/** Returns the square of the rook if a king's move such as e1g1 means castling. A move of one square never means castling. */
 function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefined {
   if (Math.abs(to - from) < 2) {
     return undefined;
@@ -193,9 +177,8 @@ function rookOfCastling(chess: Chess, from: Square, to: Square): Square | undefi
 }
 
 /**
- * Writes a FEN with six fields. The en passant square is included only if a capture on this square is legal. Castling rights
- * are `KQkq` in standard chess. In Chess960 they are file letters (Shredder-FEN), which show the variant if the client sends
- * the FEN back.
+ * Writes a FEN with six fields. The en passant square is written only if a capture on this square is legal.
+ * In Chess960, castling rights are file letters (Shredder-FEN), which show the variant if the client sends the FEN back.
  */
 export function normalFen(chess: Chess, chess960: boolean): string {
   const castling = chess960 ? shredderCastling(chess) : castlingOfStandard(chess);
@@ -235,10 +218,7 @@ function shredderCastling(chess: Chess): string {
 type PromotionPiece = "queen" | "rook" | "bishop" | "knight";
 
 export interface MoveDescription {
-  /**
-   * Castling is e1g1 in standard chess, and e1h1 (king takes rook) in Chess960. `from` and `to` are the two squares of this
-   * text.
-   */
+  /** Castling is e1g1 in standard chess, and e1h1 in Chess960. `from` and `to` are the two squares of this text. */
   readonly uci: string;
   readonly san: string;
   readonly from: string;
@@ -259,7 +239,7 @@ export function describeMove(position: Position, uci: string): MoveDescription |
   return describeVariation(position, [uci], 1).first[0];
 }
 
-/** Describes the move that an engine expects after its best move. Returns undefined if one of the two moves is not legal. */
+/** Describes the move that an engine expects after the best move. Returns undefined if one of the two moves is not legal. */
 export function describeReply(
   position: Position,
   uci: string,
@@ -268,10 +248,7 @@ export function describeReply(
   return describeVariation(position, [uci, replyUci], 2).first[1];
 }
 
-/**
- * Converts a variation to UCI and SAN. Ends before the first illegal move.
- * @param inFull the maximum number of moves in `first`, which describes the first moves in detail
- */
+/** Ends before the first illegal move. `first` describes at most `inFull` moves in detail. */
 export function describeVariation(
   position: Position,
   ucis: readonly string[],

@@ -2,15 +2,12 @@ import type { SuggestedPosition } from "./position.ts";
 import { maxFenCharacters } from "./read-fen.ts";
 import { plainDashes } from "./written-move.ts";
 
-/** A longer text is not searched for a FEN. The moves of a game may follow the FEN. */
 const pastedMaxCharacters = 4000;
 
-/** Characters that are often copied together with a FEN, such as quotation marks and Markdown. */
+/** Characters that are often copied together with a FEN. */
 const mark = "\\s\"'`“”„‟«»‹›‘’‚*{}()<>[\\]\\\\.,";
 const withoutMarks = new RegExp(`[^${mark}](?:[\\s\\S]*[^${mark}])?`);
-/**
- * Matches the words that some programs write before a FEN: `position fen`, `FEN:`, `"fen":`, `[FEN "`, or `[SetUp "1"] [FEN "`.
- */
+/** Matches the words that some programs write before a FEN: `position fen`, `FEN:`, `"fen":`, or `[SetUp "1"] [FEN "`. */
 const before = new RegExp(
   `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position[\\s:]*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
   "i",
@@ -23,10 +20,8 @@ const otherRules =
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
 
 /**
- * Finds the FEN in a text such as `position fen …` or `[FEN "…"]`, or in the web address of a page with a position. Also finds
- * the moves after the FEN.
- * @param moves the moves of the request
- * @returns undefined if the text is already a FEN, if the FEN is not certain, or if both the request and the text have moves
+ * Finds the FEN, and the moves after the FEN, in a text such as `position fen …` or in a web address.
+ * Returns undefined if the text is already a FEN, if the FEN is uncertain, or if both the request and the text have moves.
  */
 export function readPastedFen(
   text: string,

@@ -27,11 +27,8 @@ export type OnPosition = (position: Position) => void;
 const movesAtOnce = 20;
 
 /**
- * Plays moves until the first illegal move. Yields after each time slice. A move after an automatic draw is accepted, because
- * older games contain such moves.
- *
- * @param start a position without moves
- * @param onPosition called with the position after each move
+ * Plays moves until the first illegal move. Accepts moves after an automatic draw, because older games contain such moves.
+ * Calls `onPosition` after each move, and yields after each time slice.
  */
 export function* playGame(
   start: Position,
@@ -47,7 +44,7 @@ export function* playGame(
 
   function currentPosition(): Position {
     const position = positionFromBoard(chess.clone(), history, chess960);
-    // At most 149 moves are copied: after 150 moves without a capture or pawn move, the game is over.
+    // At most 149 moves are copied, because the game is over after 150 moves without a capture or pawn move.
     return position.terminal
       ? { ...position, root: position.fen, moves: [] }
       : { ...position, moves: history.moves.slice() };

@@ -5,14 +5,14 @@ export type Color = "white" | "black";
 export interface Position {
   /** The FEN after `moves`, in normal form. */
   readonly fen: string;
-  /** The FEN after the last capture or pawn move, or at the start of the game. Equal to `fen` if `moves` is empty. */
+  /** The FEN after the last capture or pawn move, or at the start of the game. */
   readonly root: string;
   /** The moves from `root` to `fen`, in UCI. Castling is e1g1 in standard chess and e1h1 in Chess960, as engines expect. */
   readonly moves: readonly string[];
   readonly turn: Color;
   readonly chess960: boolean;
   readonly legalMoveCount: number;
-  /** Decided by the rules of chess without an engine. Undefined if the game is not over. */
+  /** Undefined if the game is not over. */
   readonly terminal: Terminal | undefined;
   /** The draw that the side to move can claim. Undefined if no draw can be claimed, or if the game is over. */
   readonly drawClaim: DrawClaim | undefined;
@@ -55,9 +55,9 @@ export interface PositionViolation {
   readonly field: "fen" | "moves";
   readonly index?: number;
   readonly message: string;
-  /** The distance of `token` from the beginning of the client's FEN, in UTF-16 units. Set if `field` is `fen`. */
+  /** The distance from the beginning of the client's FEN, in UTF-16 units. */
   readonly offset?: number;
-  /** The invalid part of the FEN. Empty if the FEN ends too early. */
+  /** Empty if the FEN ends too early. */
   readonly token?: string;
 }
 
@@ -71,7 +71,7 @@ export interface PositionInput {
 
 export type SuggestedPosition = Partial<Pick<PositionInput, "fen" | "moves">>;
 
-/** The violations have the same order as the input. `suggested` has valid values for the invalid fields. */
+/** The violations have the order of the input. `suggested` has valid values for the invalid fields. */
 export type Validation =
   | { readonly kind: "position"; readonly position: Position }
   | {

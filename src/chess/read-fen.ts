@@ -19,10 +19,8 @@ export interface FenProblem {
 }
 
 /**
- * The result of parsing a FEN. The rules of chess are not checked here.
- *
- * `completed` is a corrected FEN: missing fields are added, and EPD operations and an impossible en passant square are removed.
- * This FEN may nevertheless be invalid.
+ * The rules of chess are not checked here. `completed` is a corrected FEN: missing fields are added, and EPD operations are
+ * removed. This FEN may nevertheless be invalid.
  */
 type FenReading =
   | {
@@ -100,7 +98,7 @@ function problemIn(part: FenPart, message: string | undefined): FenProblem | und
   return message === undefined ? undefined : { message, part };
 }
 
-/** Returns the castling rights for a FEN without a castling field: kings and rooks on their home squares have not moved. */
+/** Assumes that kings and rooks on their home squares have not moved. */
 function castlingAtHome(board: Board): string {
   const reading = readCastling("KQkq", board, false);
   const removed = reading.kind === "castling" ? reading.removed : "KQkq";
@@ -161,10 +159,7 @@ function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undef
 
 type BoardReading = { kind: "board"; board: Board } | { kind: "problems"; problems: readonly FenProblem[] };
 
-/**
- * Validates the text first, because chessops is less strict: chessops accepts "44" for eight empty squares, and "~" after a
- * piece.
- */
+/** Validates the text first, because chessops accepts "44" for eight empty squares, and "~" after a piece. */
 function readBoard(placement: FenPart): BoardReading {
   const problems = problemsOfBoard(placement);
   return problems.length > 0
@@ -244,10 +239,8 @@ function messageOfCastlingText(text: string): string | undefined {
 
 /**
  * In standard chess, a castling right requires the king on the e-file and the rook in the corner.
- *
- * In Chess960:
- * - A file letter names the rook. `K` and `Q` mean the outermost rook on their side (X-FEN).
- * - A king on the a-file or h-file has no castling rights, as in Stockfish.
+ * In Chess960, `K` and `Q` mean the outermost rook on their side (X-FEN).
+ * In Chess960, a king on the a-file or h-file has no castling rights, as in Stockfish.
  */
 function readCastling(text: string, board: Board, chess960: boolean): CastlingReading {
   const rights: Right[] = [];
@@ -291,7 +284,7 @@ function rookOnFile(file: string, rooks: SquareSet, color: Color): Square | unde
   return square !== undefined && rooks.has(square) ? square : undefined;
 }
 
-/** The maximum number of characters. A useful FEN has at most about 90. */
+/** A useful FEN has at most about 90 characters. */
 export const maxFenCharacters = 128;
 
 type FenSplit =
@@ -304,13 +297,12 @@ export const standardStart = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq
 const positionOfEpd = /^((?:[^ ;]+ +){3}[^ ;]+)( +\d+ +\d+(?![^ ;]))? */;
 const clockOfEpd = /(?:^| )(?:\d|(?:hmvc|fmvn)(?: |$))/;
 
-/** Reports at most one problem. If the FEN cannot be split into fields, the fields are not validated. */
 function splitFen(text: string): FenSplit {
   if (text.length > maxFenCharacters) {
     const message = `The FEN has ${text.length} characters; the maximum is ${maxFenCharacters}.`;
     return splitProblem(message, maxFenCharacters, text.length);
   }
-  // \s also matches blanks beyond ASCII, which must be reported. A line break would end the line that is sent to the engine.
+  // Report blanks beyond ASCII, which \s also matches. A line break would end the line that is sent to the engine.
   const trimmed = text.replace(/[ \t\n\v\f\r]+$/, "");
   const start = trimmed.search(/[^ \t\n\v\f\r]/);
   if (start < 0) {

@@ -1,9 +1,6 @@
 import type { Color, Terminal, TerminalReason } from "./position.ts";
 
-/**
- * `lower`: the true score is equal or better for the side whose score this is. `upper`: the true score is equal or worse for
- * this side.
- */
+/** `lower`: the true score is equal or better for the side of the score. `upper`: the true score is equal or worse. */
 export type Bound = "exact" | "lower" | "upper";
 
 export interface Wdl {
@@ -12,10 +9,7 @@ export interface Wdl {
   readonly loss: number;
 }
 
-/**
- * `cp`: centipawns. `mate`: full moves until mate. A negative number means that the side of the score will be mated. 0 means
- * that the game has ended by mate.
- */
+/** `cp`: centipawns. `mate`: full moves until mate, negative if the side of the score will be mated, 0 after mate. */
 export type ScoreValue =
   | { readonly kind: "cp"; readonly cp: number }
   | { readonly kind: "mate"; readonly mate: number };
@@ -45,11 +39,7 @@ export function scoreForWhite(score: Score, turn: Color): Score {
   };
 }
 
-/**
- * Returns White's winning chances from 0 to 100, with one decimal.
- * @param score in White's view
- * @param winner required if the game has ended by mate
- */
+/** Returns 0 to 100 with one decimal, for a score in White's view. `winner` is required if the game has ended by mate. */
 export function winPercent(score: Score, winner?: Color): number {
   const { value } = score;
   if (value.kind === "cp") {
@@ -73,7 +63,7 @@ export function winPercentOfCp(cp: number): number {
   return 50 + 50 * winningChances(cp);
 }
 
-/** Returns the score in White's view: mate 0 with a certain win, or 0 centipawns for a draw. */
+/** Returns mate 0 with a certain win, or 0 centipawns for a draw. The score is in White's view. */
 export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "exact"; readonly wdl: Wdl } {
   if (terminal.winner === undefined) {
     return { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 } };
@@ -99,10 +89,7 @@ interface SummaryInput {
   readonly turn: Color;
 }
 
-/**
- * An advantage of at least this number of centipawns is called "slightly better". With an advantage of 100 centipawns,
- * Stockfish wins half of its games.
- */
+/** In centipawns. With an advantage of 100 centipawns, Stockfish wins half of its games. */
 const slightlyBetterCp = 25;
 const betterCp = 100;
 const winningCp = 300;

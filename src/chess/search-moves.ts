@@ -9,7 +9,7 @@ type SearchMovesReading =
   | {
       readonly kind: "violations";
       readonly violations: readonly SearchMoveViolation[];
-      /** A correct spelling of each text, in the order of the request. Set if each text can mean only one legal move. */
+      /** In the order of the request. Undefined if a text cannot mean exactly one legal move. */
       readonly spelled?: readonly string[];
     };
 
@@ -21,10 +21,8 @@ interface SearchMoveViolation {
 }
 
 /**
- * Reads moves in UCI or SAN. Returns them in alphabetical order: Stockfish 19 searches moves in the given order, so another
- * order could change the result.
- *
- * @param first the index of the first text in the request, for error messages
+ * Returns the moves in alphabetical order, because the order can change the result of Stockfish 19.
+ * `first` is the index of the first text in the request, for error messages.
  */
 export function readSearchMoves(position: Position, texts: readonly string[], first = 0): SearchMovesReading {
   const { board, chess960 } = position;

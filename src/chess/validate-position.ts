@@ -33,7 +33,7 @@ export function validatePosition(input: PositionInput): Validation {
   return inOneGo(validatePositionInSlices(input));
 }
 
-/** Does the same as {@link validatePosition}, but yields after each time slice. */
+/** Yields after each time slice. */
 export function* validatePositionInSlices(input: PositionInput): Generator<void, Validation> {
   const reading = readFen(input.fen, input.chess960);
   if (reading.kind === "problems") {
@@ -87,10 +87,7 @@ function violationOf(chess: Chess, text: string, index: number, chess960: boolea
   return violationOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
 }
 
-/**
- * Reports the first part of a text that does not belong to the FEN in the text. Returns undefined if another error message is
- * more helpful.
- */
+/** Reports the first text that does not belong to the FEN. Returns undefined if another error message is more helpful. */
 function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   const written = text.trim();
   if (text.length > maxFenCharacters || /[^ -~]/.test(written) || written.startsWith(`${fen} moves`)) {
@@ -141,7 +138,6 @@ function refusal(code: "invalid_fen" | "illegal_position", problems: readonly Fe
 
 function warningsOfClock(halfmoves: number, moveCount: number): Warning[] {
   const warnings: Warning[] = [];
-  // A position cannot occur again in fewer than four plies.
   if (halfmoves >= 4 && moveCount === 0) {
     const message =
       "Repetitions cannot be seen in a FEN; send the moves since the last capture or pawn move to count them.";
@@ -164,10 +160,7 @@ interface SetupFields {
   readonly turn: FenPart;
 }
 
-/**
- * Rejects a position that engines cannot search: a king is missing or can be captured, a pawn is on rank 1 or 8, or a side has
- * more pieces than promotions allow. Accepts other impossible positions, such as impossible checks.
- */
+/** Rejects a position that engines cannot search. Accepts other impossible positions, such as impossible checks. */
 function validateSetup(setup: Setup, fields: SetupFields): SetupValidation {
   const { board, epSquare } = setup;
   // chessops does not check that the en passant square is empty.
@@ -277,21 +270,14 @@ interface Outcome {
   readonly drawClaim: DrawClaim | undefined;
 }
 
-/**
- * After 100 plies without a capture or pawn move, a player may claim a draw (FIDE 9.3). After 150 plies, the game is drawn
- * (9.6.2).
- */
+/** Plies without a capture or pawn move until a player may claim a draw (FIDE 9.3), and until the game is drawn (9.6.2). */
 const claimablePlies = 100;
 const drawnPlies = 150;
 
-/**
- * A player may claim a draw when a position occurs 3 times (FIDE 9.2). The game is drawn when a position occurs 5 times
- * (9.6.1).
- */
+/** How often a position must occur until a player may claim a draw (FIDE 9.2), and until the game is drawn (9.6.1). */
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 
-/** @param occurrences how often the position has occurred, at least 1 */
 function findOutcome(chess: Chess, occurrences: number): Outcome {
   const legalMoveCount = legalMovesOf(chess).length;
   const terminal = terminalOf(chess, legalMoveCount, occurrences);

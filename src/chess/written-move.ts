@@ -2,17 +2,13 @@
 interface WrittenMove {
   /** In SAN or UCI. If the first letter is `b`, this may be a move of a pawn or of a bishop. */
   readonly spelling: string;
-  /** True if the text has piece letters in lower case, squares in upper case, or castling without a dash. */
+  /** True for piece letters in lower case, squares in upper case, or castling without a dash. */
   readonly isCorrected: boolean;
-  /** The number of characters that belong to the move. */
   readonly length: number;
 }
 
 const castling = "[Oo0]-[Oo0](?:-[Oo0])?|[Oo0]{2,3}(?![Oo0-])";
-/**
- * Matches a promotion with or without `=`. A letter or digit must not follow, because `a1b2` is a move in UCI. A game result
- * may follow, as in `e8Q1-0`.
- */
+/** Matches a promotion with or without `=`. The text `a1b2` is a move in UCI and no promotion. */
 const promotion = "(?:[a-h][1-8]?[-x:]?)?[a-h][18](?:[=/]?[NBRQnbrq]|\\([NBRQnbrq]\\))(?!(?!1[-/:])[a-z1-8])";
 const otherMove = "[KQRBNkqrbn]?[a-h]?[1-8]?[-x:]?[a-h][1-8]";
 /** A `+` before `-`, `/` or `=` is not a check sign. Such a `+` belongs to a glyph such as `+-`. */
@@ -21,10 +17,7 @@ const move = new RegExp(`^(?:(${castling})|(${promotion}|${otherMove}))(${checks
 /** Matches squares in upper case. A pawn's capture needs an `x`: in German, `DE5` may be a queen's move. */
 const inCapitals = /^(?![AC-H][A-H])[KQRBNkqrn]?[A-H1-8Xx:-]*[A-H][1-8]/;
 
-/**
- * Reads the move at the beginning of a text.
- * @param text the result of {@link plainForm}
- */
+/** `text` is the result of {@link plainForm}. */
 export function readWrittenMove(text: string): WrittenMove | undefined {
   const isCapital = inCapitals.test(text);
   const [whole, castled, written = "", signs = ""] = move.exec(isCapital ? text.toLowerCase() : text) ?? [];
@@ -42,7 +35,6 @@ export function readWrittenMove(text: string): WrittenMove | undefined {
   return { spelling, isCorrected, length };
 }
 
-/** True for a correctly spelled move. False for a move such as `bc4`, which may be a move of a pawn or of a bishop. */
 export function isPlainMove(text: string): boolean {
   return readWrittenMove(text)?.spelling === text && readingsOfSpelling(text).length === 1;
 }
@@ -66,7 +58,7 @@ function sanOf(written: string, isCapital: boolean): string {
 
 const figurines = "♔♕♖♗♘♚♛♜♝♞";
 
-/** Replaces figurines such as `♘` by letters. Replaces special dashes, colons and multiplication signs by `-`, `:` and `x`. */
+/** Replaces figurines such as `♘` by letters, and special dashes, colons and multiplication signs by `-`, `:` and `x`. */
 export function plainForm(text: string): string {
   if (!/[^!-~]/.test(text)) {
     return text;

@@ -51,14 +51,11 @@ const consequences = {
 interface ErrorKind extends Consequences {
   readonly status: keyof typeof consequences;
   readonly title: string;
-  /** Appears on the web page about the error. Explains the error and how to correct the request. */
+  /** The text of the web page about the error. */
   readonly about: string;
 }
 
-/**
- * An entry of the catalog. A missing field gets its value from {@link consequences} by the status. A missing title is derived
- * from the code.
- */
+/** A missing field gets its value from {@link consequences} by the status. A missing title is derived from the code. */
 type Entry = Pick<ErrorKind, "status" | "about"> & Partial<ErrorKind>;
 
 const catalog = {
@@ -248,10 +245,7 @@ export type ErrorCode = keyof typeof catalog;
 
 export const errorCodes = Object.keys(catalog) as readonly ErrorCode[];
 
-/**
- * `wrong`: the request is invalid or exceeds the plan. `early`: the client must wait. `other`: an invalid key, or a server
- * failure.
- */
+/** `wrong`: the request is invalid or exceeds the plan. `early`: the client must wait. `other`: a wrong key, or a failure. */
 export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
   const { status } = errorKind(code);
   if (status === 429) {

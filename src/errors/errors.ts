@@ -2,33 +2,31 @@ import { withoutKeys } from "../text/plain-text.ts";
 import { type ErrorCode, errorKind, type NextAction } from "./catalog.ts";
 
 export interface Violation {
-  /** JSON Pointer (RFC 6901) to the invalid value. If a field is missing, the pointer that the field would have. */
+  /** JSON Pointer (RFC 6901). For a missing field, the pointer that the field would have. */
   readonly pointer: string;
   /** `over_plan_limit` occurs only in `upgrade_needed` errors. */
   readonly code: ErrorCode | "over_plan_limit";
   readonly message: string;
   readonly allowed?: Readonly<Record<string, unknown>>;
   readonly place?: Place;
-  /** Corrects the violation: the keys are names of fields in the request, and the values are their new values. */
+  /** The correction of the violation: the names of fields in the request, and their new values. */
   readonly instead?: Readonly<Record<string, unknown>>;
-  /** The known field name that is most similar to an unknown name. */
   readonly meant?: string;
 }
 
 interface Place {
-  /** The wrong text, at most 64 characters. Empty if the FEN or PGN ends too early. */
+  /** At most 64 characters. Empty if the FEN or PGN ends too early. */
   readonly token: string;
-  /** The number of the wrong or missing half-move in the main line. The first half-move of the game is 1. */
+  /** The number of the wrong or missing half-move in the main line. The first half-move is 1. */
   readonly ply?: number;
   /** The distance from the beginning of a FEN or PGN, in UTF-16 units. */
   readonly offset?: number;
-  /** The line of a PGN. The first line is 1. */
+  /** The first line of the PGN is 1. */
   readonly line?: number;
-  /** The column of a PGN in UTF-16 units. The first column is 1. */
+  /** In UTF-16 units. The first column is 1. */
   readonly column?: number;
-  /** The number of the game if the PGN has several games. The first game is 1. */
+  /** Set if the PGN has several games. The first game is 1. */
   readonly game?: number;
-  /** The FEN of the position before an illegal move. */
   readonly fen?: string;
 }
 
@@ -54,7 +52,6 @@ export class KibitzError extends Error {
   readonly suggestedRequest: Readonly<Record<string, unknown>> | undefined;
   readonly upgrade: { readonly plan: string; readonly url: string } | undefined;
   readonly quota: string | undefined;
-  /** The number of units that this error adds to the caller's error quota. */
   cost: number;
 
   constructor(code: ErrorCode, detail: string, options: KibitzErrorOptions = {}) {
@@ -81,26 +78,21 @@ export class KibitzError extends Error {
   }
 }
 
-/** The maximum cost of one error. A few expensive errors must not use up the error quota. */
+/** A few expensive errors must not use up the error quota. */
 const costMax = 20;
 
-/**
- * Raises the cost of an error, and returns the same error.
- * @param cost 1 for the work of a simple validation
- */
+/** Raises the cost of the error, and returns the same error. The work of a simple validation costs 1. */
 export function withCost(error: KibitzError, cost: number): KibitzError {
   error.cost = Math.min(Math.max(error.cost, Math.floor(cost)), costMax);
   return error;
 }
 
-/** Reading this number of bytes adds 1 to the cost of an error. */
 const bytesForOne = 8 * 1024;
 
 export function costOfBytes(count: number): number {
   return Math.min(Math.floor(1 + count / bytesForOne), costMax);
 }
 
-/** Playing this number of moves adds 1 to the cost of an error. */
 const movesForOne = 50;
 
 export function costOfMoves(count: number): number {
@@ -117,7 +109,6 @@ export function errorFromViolations(
     throw new TypeError("errorFromViolations needs a violation that has an error of its own");
   }
   const others = violations.length - 1;
-  // Validation stops at this number of violations, although the request may have more.
   const count = violations.length < violationsMax ? `are ${others}` : `are at least ${violationsMax - 1}`;
   const more = others === 0 ? "" : others === 1 ? " There is 1 more fault." : ` There ${count} more faults.`;
   return new KibitzError(first.code, `${first.message}${more}`, { ...options, violations });
@@ -129,7 +120,6 @@ export function refuseViolations(violations: readonly Violation[]): void {
   }
 }
 
-/** Returns a KibitzError unchanged. Any other value becomes the cause of an `internal` error. */
 export function errorFromUnknown(thrown: unknown): KibitzError {
   return thrown instanceof KibitzError
     ? thrown

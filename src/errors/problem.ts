@@ -21,7 +21,7 @@ export interface Problem {
 
 interface ProblemViolation extends Pick<Violation, "pointer" | "code" | "message"> {
   readonly allowed: Violation["allowed"] | null;
-  /** The number of the wrong or missing half-move. Null if the violation is not in a game. */
+  /** Null if the violation is not in a game. */
   readonly ply: number | null;
   readonly token: string | null;
   readonly offset: number | null;
@@ -68,7 +68,6 @@ function problemViolation({ pointer, code, message, allowed, place }: Violation)
   };
 }
 
-/** Returns headers that errors of all protocols have: Retry-After and WWW-Authenticate. */
 export function headersFromError(error: KibitzError): readonly (readonly [string, string])[] {
   const headers: (readonly [string, string])[] = [];
   if (error.retryAfterMs !== undefined) {

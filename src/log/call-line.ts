@@ -19,9 +19,7 @@ export type CallFields = Pick<
   "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
 >;
 
-/**
- * Logs, counts and traces a request. Call this once for each request, even if the request is rejected before its body is read.
- */
+/** Call this once for each request, even if the request is rejected before its body is read. */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
@@ -48,16 +46,13 @@ export function createCallLine(
     };
     log[code === "internal" ? "error" : level](line, "call");
     const { method, request, limit } = fields;
-    // If `request` is set, no RPC method was called, and `method` is the HTTP method.
     const called = request === undefined ? method : undefined;
     meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
     traceCallEnd(context, end);
   };
 }
 
-/**
- * Logs and counts requests that are rejected before an RPC method is called. Call the returned function after each response.
- */
+/** Logs requests that are rejected before an RPC method is called. Call the returned function after each response. */
 export function createRefusalLog(
   write: CallLine,
   addressOf: (request: RequestContext) => string,
@@ -78,10 +73,8 @@ type AddressForm = "none" | "truncated" | "hashed" | "full";
 const dayMs = 86_400_000;
 
 /**
- * Returns a function that shortens or hides an address.
- *
  * - `truncated`: the network, such as 203.0.113.0/24 or 2001:db8:7::/48
- * - `hashed`: the same hash for a caller during one day. The secret of the hash changes daily and is never stored.
+ * - `hashed`: the same hash for a caller during one day
  */
 export function createAddressShower(
   form: AddressForm,

@@ -8,7 +8,6 @@ interface Host {
   once(event: "exit", listener: () => void): unknown;
 }
 
-/** Writes readable lines to a terminal, and JSON lines to everything else. */
 export async function createLog(
   level: LevelWithSilent,
   stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
@@ -31,7 +30,6 @@ const retriesMax = 10;
 /** Milliseconds before a retry after any other error, such as a full disk. */
 const retryMs = 1000;
 
-/** Writes in the background: a slow reader of the log must not delay responses. */
 function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
   let lost = 0;
   let retries = 0;
@@ -86,7 +84,7 @@ async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
   return pino({ ...options, hooks }, lines);
 }
 
-/** Formats a call for a terminal: `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
+/** Returns a text such as `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */
 function callText({
   protocol,
   method,
@@ -109,15 +107,11 @@ function callText({
   return `${method} ${request ?? `(${protocol})`}: ${details.join(", ")}`;
 }
 
-/** Removes fields that the log does not know. The types forbid such fields, but types are not checked at run time. */
 function knownFields(fields: object): Record<string, unknown> {
   return Object.fromEntries(Object.entries(fields).filter(([name]) => logFields.has(name)));
 }
 
-/**
- * Copies the known properties of an error. Libraries add other properties, such as headers and requests, which must not be
- * logged.
- */
+/** Copies the known properties of an error. Other properties, such as headers and requests, must not be logged. */
 function knownProperties(thrown: unknown): unknown {
   if (!(thrown instanceof Error)) {
     return String(thrown);

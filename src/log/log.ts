@@ -7,17 +7,14 @@ interface FieldTypes {
   readonly thrown: unknown;
 }
 
-/**
- * All fields that a log line may have. Headers, bodies and credentials have no field, so they are never logged. The only texts
- * of clients in the log are shortened paths and validated positions.
- */
+/** Only these fields can be logged. There is no field for headers, bodies or credentials. */
 const fieldTypes = {
   requestId: "string",
   /** Log collectors find the trace of a line by the names `trace_id` and `span_id`. */
   trace_id: "string",
   span_id: "string",
   protocol: "string",
-  /** The name of the RPC method that was called. If the request was rejected before the call, the HTTP method. */
+  /** The name of the RPC method, or the HTTP method if the request was rejected before the call. */
   method: "string",
   /** The path without its query, shortened. */
   request: "string",
@@ -43,13 +40,10 @@ const fieldTypes = {
   file: "string",
   /** The cause of a failure outside of this service, such as in Redis or in a file. */
   error: "string",
-  /** An error inside this service. */
   err: "thrown",
   proxy: "string",
   user: "string",
-  /** The active protections of the engines' sandbox. */
   holds: "strings",
-  /** The missing protections of the engines' sandbox. */
   lacks: "strings",
   settings: "record",
   url: "string",

@@ -7,20 +7,11 @@ import { holdsKey } from "../text/plain-text.ts";
 
 export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 
-/**
- * Values of a request that are known when its headers arrive. These values never change: {@link RequestOutcome} has the values
- * that change.
- */
+/** Values that are known when the headers arrive. {@link RequestOutcome} has the values that change later. */
 export interface RequestContext {
-  /**
-   * The X-Request-Id header, or a new id if the header is missing or malformed. Responses, errors and log lines contain this
-   * id.
-   */
+  /** The X-Request-Id header, or a new id if the header is missing or malformed. */
   readonly id: string;
-  /**
-   * The id of the request's trace and span, in the format of W3C Trace Context. The trace is the client's trace, or a new
-   * trace.
-   */
+  /** The trace and span of the request in the format of W3C Trace Context. */
   readonly traceparent: string | undefined;
   readonly span: RequestSpan | undefined;
   readonly protocol: Protocol;
@@ -28,23 +19,19 @@ export interface RequestContext {
   readonly path: string;
   /** The address of the connection. Stored here, because a closed socket has no address. */
   readonly address: string;
-  /** The X-Forwarded-For header. Any client can send this header, so do not trust it. */
+  /** Any client can send the X-Forwarded-For header, so do not trust this value. */
   readonly forwardedFor: string | undefined;
   readonly authorization: string | undefined;
   /** True if the client sent an X-API-Key header, which Kibitz does not accept. */
   readonly hasXApiKey: boolean;
 }
 
-/** The span of a request. The span ends when both the response and the log line are complete. */
+/** The span ends when both the response and the log line are complete. */
 export interface RequestSpan {
   readonly traceparent: string;
   readonly span: Span;
   logged(end: TracedEnd): void;
-  /**
-   * Call this when the response has ended.
-   * @param status undefined if no status was sent
-   * @param hasLine true if a log line was written or will be written
-   */
+  /** Call this when the response has ended. `status` is undefined if no status was sent. */
   answered(status: number | undefined, hasLine: boolean): void;
 }
 
@@ -53,7 +40,7 @@ export interface TracedEnd {
   /** By `performance.now()`. */
   readonly startedAt: number;
   readonly fields: {
-    /** The name of the RPC method that was called. If the request was rejected before the call, the HTTP method. */
+    /** The name of the RPC method, or the HTTP method if the request was rejected before the call. */
     readonly method?: string | undefined;
     readonly request?: string | undefined;
     readonly depth?: number | undefined;
@@ -84,7 +71,7 @@ interface Identified {
   [outcomeKey]?: RequestOutcome;
 }
 
-/** Creates the context that {@link contextOf} returns. Call this once for each request, because each call creates a new id. */
+/** Call this once for each request, because each call creates a new id. */
 export function identifyRequest(
   request: RawRequest,
   isRpcPath: (path: string) => boolean,
@@ -134,15 +121,13 @@ export function localContext(): RequestContext {
 /** Matches media types that only RPC clients send. The pattern is strict, because error responses contain the media type. */
 export const rpcType = /^application\/(grpc(-web(-text)?)?(\+[\w.-]{1,32})?|proto|connect\+[\w.-]{1,32})$/;
 
-/** Returns the media type in lower case and without parameters (RFC 9110 section 8.3.1). */
 export function mediaTypeOf(headers: IncomingHttpHeaders): string {
   return headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
 /**
- * Returns the protocol of a request:
- * - On the path of an RPC service, the content type determines the protocol. A GET is always Connect.
- * - On any other path, the protocol is JSON. Exception: a POST with a content type that only RPC clients send.
+ * On the path of an RPC service, the content type determines the protocol. On any other path, the protocol is JSON.
+ * Exception: a POST with a content type that only RPC clients send.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
   const type = mediaTypeOf(headers);
@@ -157,10 +142,7 @@ function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Prot
 
 const wellFormedId = /^[\w.:-]{1,64}$/;
 
-/**
- * Returns a new id if the client's id is malformed or contains an API key. Request ids are logged, so they must not contain
- * keys.
- */
+/** Returns a new id if the client's id is malformed or contains an API key, because request ids are logged. */
 export function requestIdFrom(header: unknown): string {
   return typeof header === "string" && wellFormedId.test(header) && !holdsKey(header) ? header : uuidv7();
 }
@@ -171,11 +153,10 @@ const traceparentPattern =
 interface TracePlace {
   readonly traceId: string;
   readonly spanId: string;
-  /** True if the sender records the trace. */
   readonly sampled: boolean;
 }
 
-/** Reads a `traceparent` header (W3C Trace Context). Returns undefined if the header is missing or invalid. */
+/** Reads a W3C Trace Context header. Returns undefined if the header is missing or invalid. */
 export function tracePlaceOf(header: string | readonly string[] | undefined): TracePlace | undefined {
   if (header === undefined) {
     return undefined;
@@ -224,26 +205,20 @@ function addressOf({ socket }: Pick<RawRequest, "socket">): string {
 }
 
 export interface RequestOutcome {
-  /** Headers of the response. Their names are in lower case. */
+  /** The names are in lower case. */
   readonly answerHeaders: Map<string, string>;
   code: string | undefined;
   /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
   limit: string | undefined;
   /** True if the middleware or a handler writes the log line of this request, or if this request must not be logged. */
   hasLine: boolean;
-  /**
-   * The number of bytes that were read from the body. For a compressed body, the number is the size after decompression if the
-   * body was decompressed before decoding.
-   */
+  /** Bytes that were read from the body, after decompression if the body was decompressed before decoding. */
   readBytes: number;
-  /** Requests of a batch that are not counted yet. The RateLimit headers already subtract them. */
+  /** Requests of a batch that are not counted yet. The RateLimit headers already subtract these requests. */
   uncounted: number;
-  /** Functions that {@link endCall} calls when the call ends. Undefined if the call has ended. */
+  /** {@link endCall} calls these functions when the call ends. Undefined if the call has ended. */
   releases: (() => void)[] | undefined;
-  /**
-   * The time of the response, by `performance.now()`. Set only if the response was written before the whole request body was
-   * read.
-   */
+  /** Set only if the response was written before the whole request body was read. By `performance.now()`. */
   answeredAt: number | undefined;
 }
 
@@ -260,7 +235,7 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
   };
 }
 
-/** Calls `release` when the call ends. If the call has already ended, calls `release` at once. */
+/** Calls `release` at the end of the call, or at once if the call has already ended. */
 export function releaseAtEnd({ releases }: RequestOutcome, release: () => void): void {
   if (releases) {
     releases.push(release);
@@ -284,17 +259,13 @@ export class CallerLeft extends Error {
   }
 }
 
-/**
- * Call this before an expensive step.
- * @throws CallerLeft if the call has ended
- */
+/** Call this before an expensive step. Throws CallerLeft if the call has ended. */
 export function refuseLeft({ releases }: RequestOutcome): void {
   if (releases === undefined) {
     throw new CallerLeft();
   }
 }
 
-/** Returns the outcome of a request. Always returns the same object for the same request. */
 export function outcomeOf(request: object): RequestOutcome {
   const identified: Identified = request;
   const known = identified[outcomeKey];
@@ -307,5 +278,5 @@ export function outcomeOf(request: object): RequestOutcome {
   return outcome;
 }
 
-/** UUIDs of version 7 have the order of their creation times. Node has this function since version 26.1. */
+/** Node has `randomUUIDv7` since version 26.1. */
 export const uuidv7: () => string = "randomUUIDv7" in crypto ? () => crypto.randomUUIDv7() : () => v7();

@@ -31,21 +31,17 @@ import { type ValidatedReview, validateReview } from "./validate-review.ts";
 type Admissible = Pick<Call, "account" | "outcome">;
 
 interface AdmissionOptions {
-  /**
-   * If the caller has too many searches in flight, the request waits for the end of a search or the abort of this signal. If
-   * undefined, the request is rejected.
-   */
+  /** The request may wait for the end of another search until this signal aborts. If undefined, the request never waits. */
   readonly waiting?: AbortSignal | undefined;
   /** The rate limits count this number of requests. Default: 1. */
   readonly requests?: number;
-  /** Called after the request was counted. The RateLimit header fields are set afterwards. */
+  /** Called after the request was counted, and before the RateLimit headers are set. */
   readonly counted?: () => void;
 }
 
-/** Admits a request if the caller has quota left. All methods reject with KibitzErrors. */
+/** All methods reject with KibitzErrors. */
 export type AdmissionControl = ReturnType<typeof createAdmissionControl>;
 
-/** @param timeOf estimates the duration of a search on this machine */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]) {
   /** Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or with the abort reason of `waiting`. */
   async function admit(
@@ -67,16 +63,12 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
 
   return {
     admit,
-    /**
-     * Admits a review together with its first search. The rate limits count a review as several requests. Disposing of the
-     * result charges the engine time of the first search.
-     * @param positions number of positions to evaluate
-     */
+    /** The rate limits count a review as several requests. `positions` is the number of positions that need a search. */
     async admitReview(first: ValidatedRequest, positions: number, call: Admissible) {
       const review = await admit(first, call, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
-        /** Admits one search of the review. If the caller has too many searches in flight, the search waits. */
+        /** If the caller has too many searches in flight, the search waits. */
         async admit(request: ValidatedRequest, signal: AbortSignal): Promise<{ terms: Terms } & Disposable> {
           if (!hasBegun) {
             hasBegun = true;
@@ -90,17 +82,13 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
           };
           return { terms: { ...next.terms, onEngineTime }, [Symbol.dispose]: () => next[Symbol.dispose]() };
         },
-        /**
-         * Call this after the client got the first move of the review. A review without moves and without engine time is not
-         * counted.
-         */
+        /** Call this after the client got the first move. A review without moves and without engine time is not counted. */
         answered: () => review.answered(),
         [Symbol.dispose]: () => review[Symbol.dispose](),
       };
     },
     /** Admits a request that needs no engine. The rate limits count one request. */
     async admitRules({ account, outcome }: Admissible): Promise<void> {
-      // Do not count the request as a search in flight, because it needs no engine.
       const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
       setRateLimitHeaders(outcome, decision.windows);
       if (decision.kind === "refused") {
@@ -108,14 +96,14 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       }
       decision.admission.leave(0, true);
     },
-    /** Rejects if the account has used up its quota. The error contains the time until the next request can be admitted. */
+    /** Rejects if the account has used up its quota. Counts nothing. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
   };
 }
 
 const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 
-/** An admitted request. Disposing of this object charges the engine time of the request. */
+/** Disposing of this object charges the engine time of the request. */
 export class Admitted implements Disposable {
   readonly terms: Terms;
   readonly #admission: Admission;
@@ -137,7 +125,7 @@ export class Admitted implements Disposable {
     this.#answered = true;
   }
 
-  /** Reports that the search has ended, so that the caller may start another search. The request continues. */
+  /** Call this when the search has ended, so that the caller may start another search. The request continues. */
   freePlace(): void {
     this.#admission.freePlace();
   }
@@ -162,10 +150,7 @@ interface PreflightOptions {
   readonly beginWork: BeginWork;
 }
 
-/**
- * Validates a request before it is counted or uses an engine. An invalid request gets status 400. A request that exceeds the
- * plan gets status 402.
- */
+/** An invalid request gets status 400. A request that exceeds the plan gets status 402. */
 export type Preflight = ReturnType<typeof createPreflight>;
 
 export function createPreflight({ access, engines, rules, beginWork }: PreflightOptions) {
@@ -177,10 +162,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /**
-   * Validates the position, engine, path and options, and then the limits of the plan. The caller has already validated the
-   * message by the rules in the proto file.
-   */
+  /** Validates the request and the limits of the plan. The caller has already checked the rules in the proto file. */
   async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
     // Check the error quota again and again: while a long game is read, other calls of the same caller may use it up.
     const check = () => access.limits.errorQuota.check(account);
@@ -193,19 +175,13 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /**
-   * Validates an item of a batch. Unlike `request`, also validates the message by the rules in the proto file.
-   * @param found violations that were found while the JSON was decoded
-   */
+  /** Also checks the rules in the proto file. `found` are violations that were found while the JSON was decoded. */
   async function item(message: RequestMessage, account: Account, found?: readonly Violation[]) {
     refuseViolations(rules(message, single.input, found));
     return request(message, account);
   }
 
-  /**
-   * Validates the game, engine and path, and then the limits of the plan. The caller has already validated the message by the
-   * rules in the proto file.
-   */
+  /** Validates the review and the limits of the plan. The caller has already checked the rules in the proto file. */
   async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
     const turn = beginWork(() => access.limits.errorQuota.check(account));
     const validated = await validateReview(message, searchOfReview(message), engines, turn);

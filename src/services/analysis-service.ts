@@ -59,8 +59,7 @@ export function createAnalysisService(
           }
           const { analysis: state } = followed;
           admitted.answered();
-          // Send at most one state for each depth, even if the search restarts. Send the state at the requested depth only
-          // after the search has ended.
+          // Send at most one state for each depth, and the state at the requested depth only after the search has ended.
           const isLast = request.depth !== undefined && state.depth >= request.depth;
           if (state.stopReason || (state.depth > depth && !isLast)) {
             depth = state.depth;

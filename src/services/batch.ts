@@ -27,10 +27,7 @@ const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
-/**
- * The maximum number of rejected items of a batch that the error quota counts. Otherwise, a batch of 200 items with the same
- * invalid field would use up the error quota. Items whose rejection was expensive are always counted.
- */
+/** The error quota counts at most this number of rejected items. Items whose rejection was expensive are always counted. */
 const violationsMax = 20;
 
 /** After one of these errors, all further items of the batch would be rejected with the same error. */
@@ -48,12 +45,11 @@ export function createBatchEvaluation(options: BatchOptions) {
     const requestId = call.request.id;
     using _ = access.longCalls.begin(account, outcome);
     preflight.batchSize(requests.length, account);
-    // Retry an item while other items make progress, because items of the same batch may use up the caller's searches in
-    // flight.
+    // Retry while other items make progress, because items of this batch may use up the caller's searches in flight.
     let progressedAt = performance.now();
     const turn = beginWork(() => signal.throwIfAborted());
     let violations = 0;
-    /** True if a rate limit has rejected an item. All further items are then rejected without validation. */
+    /** If a rate limit has rejected an item, all further items are rejected without validation. */
     let isLimitReached = false;
     // Items that could not be decoded do not count as requests.
     const uncounted = new Set(requests.keys().filter((index) => !unreadable.has(index)));

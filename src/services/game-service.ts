@@ -30,7 +30,6 @@ export function createGameService({
   const methods: Implementation<typeof GameService>["methods"] = {
     async *reviewGame(message, call) {
       const { account, outcome, signal } = call;
-      // Check the quota first, because reading the game takes many times as long.
       await gate.refuseUsedUp(account);
       using _ = access.longCalls.begin(account, outcome);
       const validated = await preflight.review(message, account);

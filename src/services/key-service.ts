@@ -55,7 +55,7 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
   return { service: KeyService, methods };
 }
 
-/** Throws a KibitzError if one of the texts contains an API key, because the texts are stored unchanged. */
+/** Throws a KibitzError if a text contains an API key, because the texts are stored unchanged. */
 function refuseSecrets(texts: Readonly<Record<string, string | undefined>>): void {
   const violations = Object.entries(texts)
     .filter(([, text]) => text !== undefined && holdsKey(text))

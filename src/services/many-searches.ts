@@ -13,17 +13,11 @@ export interface SearchingOptions {
   readonly gate: AdmissionControl;
   readonly access: Access;
   readonly beginWork: BeginWork;
-  /**
-   * The maximum number of searches in flight for one call. The maximum is one more than the number of slots, so that no slot is
-   * idle.
-   */
+  /** The maximum number of searches in flight for one call. One more than the number of slots, so that no slot is idle. */
   readonly searchesAtOnce: number;
 }
 
-/**
- * Returns a separate flow for each batch or review. The fair queue alternates between flows, so that a single request of the
- * same caller does not wait for the end of the batch.
- */
+/** Returns a separate flow for each batch or review, so that single requests of the same caller are served in between. */
 export function flowOf({ account, request }: Call): string {
   return `${account.subject}#${request.id}`;
 }
@@ -33,9 +27,8 @@ export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {
 }
 
 /**
- * Starts tasks in order, and yields each result as soon as it is ready. Starts no further task while `atOnce` tasks are running
- * or have an unread result.
- * @param start starts a task; its signal is aborted if the reader stops or a task fails
+ * Yields each result as soon as it is ready. At most `atOnce` tasks are running or have an unread result.
+ * `start` starts a task. The signal of the task aborts if the reader stops or another task fails.
  */
 export async function* runConcurrently<T>(
   count: number,
@@ -77,10 +70,7 @@ interface RetryOptions {
   readonly patienceMs?: number;
 }
 
-/**
- * Retries an `overloaded` task until the call has made no progress for a minute.
- * @throws the last error of the task; an AbortError if the client disconnects
- */
+/** Retries an `overloaded` task until the call has made no progress for a minute. Then throws the last error of the task. */
 export async function retryOverloaded<T>(
   task: () => Promise<T>,
   signal: AbortSignal,

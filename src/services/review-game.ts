@@ -24,11 +24,9 @@ export interface ReviewOptions {
   readonly openings: Openings;
   readonly flow: string;
   readonly searchesAtOnce: number;
-  /** Lets the thread do other work. Without these pauses, a review with only cached positions would block the thread. */
+  /** Without pauses, a review with only cached positions would block the thread. */
   readonly turn: Turn;
-  /**
-   * Admits a search. Disposing of the result charges the engine time. If this function is undefined, searches are not counted.
-   */
+  /** Disposing of the result charges the engine time. If this function is undefined, searches are not counted. */
   readonly admit?: (
     request: ValidatedReview["requests"][number],
     signal: AbortSignal,
@@ -36,9 +34,8 @@ export interface ReviewOptions {
 }
 
 /**
- * Runs several searches at a time. Retries an `overloaded` search while other searches make progress. The first search is not
- * retried.
- * @throws KibitzError `shutting_down` if the server stops during a search; the abort reason of `signal`
+ * Retries an `overloaded` search, except the first search of the review, while other searches make progress.
+ * Throws `shutting_down` if the server stops during a search, or the abort reason of `signal`.
  */
 export async function* reviewGame(
   { game, requests }: Pick<ValidatedReview, "game" | "requests">,
@@ -50,9 +47,9 @@ export async function* reviewGame(
   const inOrder = createReorderBuffer<Analysis>();
   let place: PlaceInQueue | undefined;
   let placeChanged = Promise.withResolvers<void>();
-  // Retry a search while other searches make progress, because it may only be waiting for searches of the same game.
+  // Retry a search while other searches make progress, because these may be searches of the same game.
   let progressedAt = performance.now();
-  /** True if an engine has begun a search of this review. Until then, the review yields its queue position. */
+  /** Until an engine has begun a search of this review, the review yields its queue position. */
   let hasBegun = false;
 
   async function search(index: number, either: AbortSignal): Promise<Analysis> {

@@ -30,7 +30,7 @@ export function createImplementations(options: AnalysisServiceOptions): readonly
   ];
 }
 
-/** Creates the gRPC services for health checks and reflection, which load balancers and tools such as grpcurl call. */
+/** Load balancers call the health checks, and tools such as grpcurl call the reflection. */
 export function createToolImplementations(
   state: Omit<HealthOptions, "services"> & Pick<ReflectionOptions, "stopping">,
 ): readonly Implementation[] {

@@ -16,7 +16,7 @@ export interface ValidatedReview {
   readonly limits: ReviewLimits;
 }
 
-/** Creates a search request for each position of the game. Throws a KibitzError if the game, engine or path is invalid. */
+/** Throws a KibitzError if the game, engine or path is invalid. */
 export async function validateReview(
   sent: SentGame,
   search: AnalysisRequest,

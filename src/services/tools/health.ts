@@ -13,20 +13,19 @@ import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface HealthOptions {
-  /** The services that clients may check. They all have the same status, because they run in one server. */
+  /** All services have the same status, because they run in one server. */
   readonly services: readonly DescService[];
-  /** True if the server accepts calls. `GET /readyz` reports the same. */
+  /** True if the server accepts calls, like `GET /readyz`. */
   ready(): boolean;
   draining(): boolean;
-  /** Emits `change` after the result of `ready` or `draining` has changed. */
   readonly changes: EventEmitter<{ change: [] }>;
   readonly addressOf: (request: RequestContext) => string;
 }
 
-/** The maximum numbers of open health streams. A stream uses up to 60 kB, and a client opens a stream for each channel. */
+/** A health stream uses up to 60 kB, and a client opens a stream for each channel. */
 const watcherLimits = { inAll: 1000, perAddress: 100 };
 
-/** The gRPC health service. An empty service name in a request means the server itself. */
+/** An empty service name in a request means the server itself. */
 export function createHealth(options: HealthOptions): Implementation<typeof Health> {
   const { services, ready, draining, changes, addressOf } = options;
   const names = ["", ...services.map(({ typeName }) => typeName)];
@@ -45,7 +44,7 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
         // Continue without waiting for a change: the status may have changed while the client was not reading.
         yield { status: current };
       } else if (draining()) {
-        // End the stream, which the health protocol allows. The client then connects to another server.
+        // End the stream, so that the client connects to another server. The health protocol allows this.
         return;
       } else {
         signal.throwIfAborted();

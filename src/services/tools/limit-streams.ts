@@ -10,10 +10,7 @@ interface StreamLimits {
 
 type Method<Q, A> = (request: Q, call: Call) => AsyncIterable<A>;
 
-/**
- * Rejects a new stream with `overloaded` while too many streams are open. Used for methods without rate limits, such as health
- * checks.
- */
+/** Rejects a stream with `overloaded` while too many streams are open. Used for health checks, which have no rate limits. */
 export function limitStreams<Q, A>(
   { inAll, perAddress, addressOf }: StreamLimits,
   method: Method<Q, A>,

@@ -30,15 +30,13 @@ export interface ReflectionOptions {
   readonly lifeMs?: number;
 }
 
-/** The default duration of a stream. This duration must be shorter than the timeout of an incomplete request. */
+/** Must be shorter than the timeout of an incomplete request. */
 const defaultLifeMs = 10_000;
 
-/**
- * The maximum numbers of open reflection streams. A response has up to 90 kB, and stays in memory until the client has read it.
- */
+/** A response has up to 90 kB, and stays in memory until the client has read it. */
 const streamLimits = { inAll: 20, perAddress: 5 };
 
-/** Creates gRPC server reflection for tools without proto files. The versions v1 and v1alpha differ only in their names. */
+/** The versions v1 and v1alpha differ only in their names. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
   const { services, stopping, addressOf, lifeMs = defaultLifeMs } = options;
   let answers: Answers | undefined;
@@ -47,7 +45,6 @@ export function createReflection(options: ReflectionOptions): readonly Implement
     requests: AsyncIterable<ServerReflectionRequest>,
     { signal }: Pick<Call, "signal">,
   ): AsyncGenerator<Response> {
-    // Create the responses when the first request arrives, because most servers never get such a request.
     answers ??= createAnswers(services, options.files);
     const sent = new Set<DescFile>();
     const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
@@ -71,10 +68,7 @@ type Response = MessageInitShape<typeof ServerReflectionResponseSchema>;
 type MessageResponse = NonNullable<Response["messageResponse"]>;
 type Type = Registry extends Iterable<infer T> ? T : never;
 
-/**
- * Returns serialized FileDescriptorProtos. The descriptors contain no comments, because the generated code has no comments.
- * @param sent the files that this stream has already sent; a file is sent again only if the client requests the file by name
- */
+/** Returns serialized FileDescriptorProtos without comments. `sent` are the files that this stream has already sent. */
 type Answers = (asked: ServerReflectionRequest["messageRequest"], sent: Set<DescFile>) => MessageResponse;
 
 function createAnswers(services: readonly DescService[], more: readonly DescFile[]): Answers {
@@ -163,13 +157,13 @@ function errorAnswer(errorCode: Code, errorMessage: string): MessageResponse {
   return { case: "errorResponse", value: { errorCode, errorMessage } };
 }
 
-/** Yields messages until `signal` aborts. The abort ends the generator even while it waits for the next message. */
+/** Ends when `signal` aborts, even while the generator waits for the next message. */
 async function* untilAborted<T>(messages: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const reader = messages[Symbol.asyncIterator]();
   let end = () => {};
   signal.addEventListener("abort", () => end());
   while (!signal.aborted) {
-    // Create a promise for each message: `Promise.race` with one long-lived promise would leak memory for each message.
+    // Create a promise for each message, because `Promise.race` with one long-lived promise would leak memory.
     const next = await new Promise<IteratorResult<T>>((resolve, reject) => {
       end = () => resolve({ done: true, value: undefined });
       reader.next().then(resolve, reject);

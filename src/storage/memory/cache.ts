@@ -2,14 +2,11 @@ import { LRUCache } from "lru-cache";
 import type { AnswerCache } from "../ports.ts";
 
 interface MemoryCacheOptions {
-  /** The maximum size of all keys and values together. If 0, nothing is cached. */
+  /** The maximum size of all keys and values. If 0, nothing is cached. */
   readonly bytes: number;
 }
 
-/**
- * Measured: 6.5 bytes for each character of a result's JSON. This constant is twice as high, because evicted values use memory
- * until the garbage collector frees them.
- */
+/** Measured: 6.5 bytes. The rest is for evicted values that the garbage collector has not freed yet. */
 const bytesPerCharacter = 14;
 /** The memory of an entry, without the key and the value. */
 const entryBytes = 256;

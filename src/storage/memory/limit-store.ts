@@ -4,11 +4,10 @@ import { createWindows } from "./windows.ts";
 
 export interface MemoryLimitStore extends LimitStore {
   restore(): Promise<void>;
-  /** Stores the engine time that was used since the last successful call. */
   flush(): Promise<void>;
 }
 
-/** @param usage stores engine time, so that the limits survive a restart */
+/** `usage` stores engine time, so that the limits survive a restart. */
 export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   const windows = createWindows();
   const places = createPlaces();
@@ -87,7 +86,6 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
       try {
         await usage?.add(written, Date.now());
       } catch (error) {
-        // Drop the engine time of windows that have ended, because it does not count any more.
         written.filter(({ resetsAt }) => resetsAt > Date.now()).forEach(keep);
         throw error;
       }

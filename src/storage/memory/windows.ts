@@ -1,9 +1,6 @@
 import type { LimitWindow, WindowUse } from "../ports.ts";
 
-/**
- * Ended windows are removed when this number of windows exists. Later, they are removed each time the number of windows has
- * doubled.
- */
+/** Ended windows are removed at this number of windows, and later each time the number has doubled. */
 const sweptMin = 1000;
 
 export function createWindows() {
@@ -41,10 +38,7 @@ export function createWindows() {
       return begun.size;
     },
     of: useOf,
-    /**
-     * Adds to the use of a window, and returns the new use. `count` may be negative. A negative `count` is ignored if the
-     * window has ended.
-     */
+    /** Returns the new use. A negative `count` is ignored if the window has ended. */
     add(window: LimitWindow, count: number): WindowUse {
       const known = running(nameOf(window));
       if (known) {

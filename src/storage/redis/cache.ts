@@ -9,20 +9,15 @@ interface RedisCacheOptions<T> {
   readonly format: ValueFormat<T>;
 }
 
-/**
- * The expected memory of an answer. A result with one line at depth 14 uses 1100 bytes in Redis, including the key and
- * overhead. Results with more lines use more.
- */
+/** A result with one line at depth 14 uses 1100 bytes in Redis. Results with more lines use more. */
 const bytesPerAnswer = 1600;
-/** An answer whose JSON has more characters is not cached. A result with ten lines at depth 30 has half as many. */
+/** An answer with a longer JSON text is not cached. A result with ten lines at depth 30 has half as many characters. */
 const charactersMax = 32_768;
 const dayMs = 86_400_000;
 
 /**
- * Stores answers in a fixed number of Redis keys, because the memory must be limited. The hash table of an engine works in the
- * same way.
- * - The hash of a cache key selects the Redis key. A new answer overwrites the old answer.
- * - The stored text begins with the hash. If the stored hash differs, the read is a miss.
+ * Limits the memory by a fixed number of Redis keys, like the hash table of an engine: a new answer overwrites an old answer
+ * with the same Redis key. The stored text begins with the full hash, so that a read of another answer is a miss.
  */
 export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheOptions<T>): SharedAnswers<T> {
   const places = Math.floor(bytes / bytesPerAnswer);
@@ -53,7 +48,7 @@ export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheO
   };
 }
 
-/** Hashes a cache key or the key of a search. Another version of the format gives another hash. */
+/** Another version of the format gives another hash. */
 export function nameOf(key: string, { version }: Pick<ValueFormat<unknown>, "version">): string {
   return hash("sha256", `${version}|${key}`, "hex").slice(0, 40);
 }

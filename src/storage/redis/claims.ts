@@ -7,13 +7,13 @@ import { type Redis, redisScript } from "./connection.ts";
 import { listOf } from "./replies.ts";
 
 const claimTimes = {
-  /** A claim expires after this time, in milliseconds, if its node does not renew the claim. */
+  /** Milliseconds after which a claim expires if its node does not renew the claim. */
   leaseMs: 1200,
   renewMs: 400,
   pollMs: 50,
 } as const;
 
-/** The answer expires in Redis after this time. The waiting nodes read the answer long before, because they poll often. */
+/** The answer expires in Redis after this time. The waiting nodes read the answer long before. */
 const answerMs = 10_000;
 
 interface RedisClaimsOptions<T> {
@@ -21,10 +21,7 @@ interface RedisClaimsOptions<T> {
   readonly times?: Partial<{ readonly [Time in keyof typeof claimTimes]: number }>;
 }
 
-/**
- * Arguments: the id of the claim, and the new expiry in milliseconds. An expiry of 0 ends the claim. Does nothing if another
- * node has the claim.
- */
+/** Arguments: the id of the claim, and the new expiry in milliseconds. An expiry of 0 ends the claim. */
 const renewScript = redisScript(
   "renew_claim",
   `
@@ -33,11 +30,7 @@ if redis.call('GET', KEYS[1]) == ARGV[1] then
 end`,
 );
 
-/**
- * Keys in Redis:
- * - `claim:<search>`: the id of the claim. The key expires if its node is killed or unreachable.
- * - `found:<id>`: the answer that the node with this claim has found. The waiting nodes read this key.
- */
+/** Redis keys: `claim:<search>` contains the id of the claim, `found:<id>` contains the answer for the waiting nodes. */
 export function createRedisClaims<T>(
   redis: Redis,
   { format, times }: RedisClaimsOptions<T>,
@@ -53,7 +46,7 @@ export function createRedisClaims<T>(
       if (signal.aborted) {
         return undefined;
       }
-      // Use the normal timeout here. If the call fails, this node runs the search, which takes longer than the timeout.
+      // Use the normal timeout: if the call fails, this node runs the search, which takes longer than the timeout.
       const reply = await redis.ask("MGET", [key, `found:${id}`]).catch(() => []);
       const [holder, found] = listOf(reply);
       if (typeof found === "string") {
@@ -74,8 +67,7 @@ export function createRedisClaims<T>(
         redis.askBriefly("GET", [key]),
       ]);
       if (typeof holder !== "string") {
-        // Redis is unavailable or slow, so this node runs the search. If Redis has stored the claim after all, the claim
-        // expires.
+        // Redis is unavailable or slow, so this node runs the search. A claim that Redis has stored after all will expire.
         return { kind: "held", publish() {}, [Symbol.dispose]() {} };
       }
       if (holder !== id) {

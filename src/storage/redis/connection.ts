@@ -9,21 +9,13 @@ import { StoreUnavailable } from "../ports.ts";
 import { textsOf } from "./replies.ts";
 
 const redisTimes = {
-  /**
-   * The timeout of a command. The documentation promises half a second. This timeout is shorter, because timers may fire late.
-   */
+  /** The documentation promises half a second. This timeout is shorter, because timers may fire late. */
   operationMaxMs: 450,
-  /** The timeout of a connection attempt. The login after a connection attempt has the same timeout. */
+  /** The timeout of a connection attempt, and of the login afterwards. */
   connectMaxMs: 1000,
-  /**
-   * The timeout of brief commands, in milliseconds. A brief command only saves time, such as a cache read. Waiting longer would
-   * take more time than the command saves.
-   */
+  /** The timeout of brief commands, which only save time. Waiting longer would take more time than a command saves. */
   briefMaxMs: 100,
-  /**
-   * After a brief command has failed, no brief command is sent for this time. Otherwise, a slow Redis would delay every
-   * request.
-   */
+  /** After a failure, no brief command is sent for this time. Otherwise, a slow Redis would delay every request. */
   briefRestMs: 1000,
   heartbeatMs: 1000,
   /** The pause before the second attempt to connect. The pause doubles with each attempt. */
@@ -41,19 +33,16 @@ interface RedisOptions {
   readonly meter?: Pick<Meter, "redisOperation"> | undefined;
 }
 
-/** The text `why` explains the state to the operator, usually with the error message of Redis. */
+/** The text `why` explains the state to the operator. */
 type RedisHealth =
   | { readonly kind: "up" }
-  /**
-   * Redis can be read but rejects writes. Reasons: out of memory, read-only, cannot save to disk, or missing rights of the
-   * user.
-   */
+  /** Redis rejects writes: out of memory, read-only, cannot save to disk, or missing rights of the user. */
   | { readonly kind: "unwritable"; readonly why: string }
   | { readonly kind: "down"; readonly why: string };
 
 interface RedisChanges {
   change: [];
-  /** Redis has rejected one command, but executes other commands. Emitted once for each error message. */
+  /** Emitted once for each error message. */
   refused: [why: string];
 }
 
@@ -68,27 +57,21 @@ export function redisScript(name: string, source: string): RedisScript {
 }
 
 /**
- * A connection to a Redis or Valkey server that several nodes share.
- * - A call waits for at most `operationMaxMs`. Calls are never queued: while Redis is down, they fail at once.
- * - If a reply is lost, Redis may still have executed the command.
+ * A Redis or Valkey server that several nodes share. Calls are never queued: while Redis is down, calls fail at once.
+ * If a reply is lost, Redis may have executed the command.
  */
 export interface Redis extends Disposable {
   readonly health: RedisHealth;
   readonly changes: EventEmitter<RedisChanges>;
-  /** Returns milliseconds since 1970 by Redis's clock, which all nodes use. Undefined until Redis has replied once. */
+  /** Returns milliseconds since 1970 by Redis's clock. Undefined until Redis has replied once. */
   now(): number | undefined;
-  /**
-   * Returns the time, by Redis's clock, at which a call that is sent now will time out. Undefined until Redis has replied once.
-   */
+  /** Returns the time, by Redis's clock, at which a call that is sent now will time out. Undefined before the first reply. */
   deadline(): number | undefined;
-  /** Sends one command. The prefix is added to each key. Throws StoreUnavailable. */
+  /** The prefix is added to each key. Throws StoreUnavailable. */
   ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /**
-   * Like `ask`, but with a short timeout. Resolves with undefined if the command fails. After a timeout, sends no command for
-   * some time and resolves with undefined.
-   */
+  /** Has a short timeout. Resolves with undefined if the command fails. After a timeout, sends no command for some time. */
   askBriefly(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /** Runs a script by its hash. Sends the source only if Redis does not know the script. Throws StoreUnavailable. */
+  /** Sends the source of the script only if Redis does not know its hash. Throws StoreUnavailable. */
   run(script: RedisScript, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
 }
 
@@ -97,7 +80,7 @@ export class RedisUnusable extends Error {}
 
 /** The command was not sent, Redis rejected the command, or Redis did not reply. */
 class RedisUnavailable extends StoreUnavailable {
-  /** The reason in metrics: `away` if the command was not sent, `timeout`, `lost`, or an error code of Redis such as `oom`. */
+  /** `away` if the command was not sent, `timeout`, `lost`, or an error code of Redis such as `oom`. Used in metrics. */
   readonly reason: string;
 
   constructor(why: string, reason: string) {
@@ -123,14 +106,14 @@ const refusals: Readonly<Record<string, "unwritable" | "down">> = {
   busy: "down",
 };
 
-/** After these error codes, connect again: the host name in the URL may now point to another server, the new primary. */
+/** After these error codes, connect again: the host name in the URL may now point to the new primary. */
 const movedPrimary: ReadonlySet<string | undefined> = new Set(["readonly", "noreplicas"]);
 
 const reportedMax = 20;
 
 type Client = ReturnType<typeof newClient>;
 
-/** Connects, and retries forever while Redis is unreachable. Throws RedisUnusable if a retry would not help. */
+/** Retries forever while Redis is unreachable. Throws RedisUnusable if a retry would not help. */
 export async function openRedis({ url, prefix, times, meter }: RedisOptions): Promise<Redis> {
   const allTimes = { ...redisTimes, ...times };
   const { operationMaxMs, connectMaxMs, briefMaxMs, briefRestMs, heartbeatMs } = allTimes;
@@ -146,7 +129,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
 
   function become(kind: RedisHealth["kind"], error?: unknown): void {
     const code = error === undefined ? undefined : codeOf(error);
-    // Treat `timeout` and `lost` as the same reason: a broken connection first times out, and new connections are then refused.
+    // Treat `timeout` and `lost` as the same reason: a broken connection first times out, and is then refused.
     const newReason = code === "timeout" ? "lost" : code;
     const isNew = kind !== health.kind || newReason !== reason;
     health = kind === "up" ? { kind } : { kind, why: messageOf(error) };
@@ -157,7 +140,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /** Replaces the client by a new client, which looks up the host name of Redis again. */
+  /** The new client looks up the host name of Redis again. */
   function connect(): void {
     const replaced = client;
     const fresh = newClient(url, allTimes);
@@ -199,10 +182,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /**
-   * Checks whether Redis works, with a write: a Redis that is full or read-only still replies to reads. Also reads Redis's
-   * clock.
-   */
+  /** Checks whether Redis works, with a write: a Redis that is full or read-only still replies to reads. */
   function probe(): void {
     const probed = client;
     if (!probed?.isReady) {
@@ -237,7 +217,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
         script === undefined ? command : `${command} ${script}`,
         {
           kind: SpanKind.CLIENT,
-          // Leave out other attributes of OpenTelemetry's conventions, because they would contain the positions of callers.
+          // Leave out other attributes of OpenTelemetry's conventions, which would contain the positions of callers.
           attributes: {
             "db.system.name": "redis",
             "db.operation.name": command,
@@ -273,10 +253,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     }
   }
 
-  /**
-   * Updates the health after a failed command. A lost connection is ignored here, because the client's `error` event reports
-   * it.
-   */
+  /** Updates the health. Ignores a lost connection, because the client's `error` event reports the loss. */
   function noteFailure(error: unknown, hadFullTime: boolean, isProbe: boolean): void {
     const why = messageOf(error);
     const refused = refusals[codeOf(error)] ?? (isProbe ? "unwritable" : undefined);
@@ -375,10 +352,7 @@ function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisT
   });
 }
 
-/**
- * Rejects with a Timeout after `maxMs`. A reply that arrived in time is accepted even if the thread was too busy to read the
- * reply in time.
- */
+/** Rejects with a Timeout after `maxMs`. Accepts a reply that arrived in time, but was read late by a busy thread. */
 async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => setImmediate(() => reject(new Timeout(maxMs))), maxMs);
@@ -399,12 +373,11 @@ function codeOf(error: unknown): string {
 
 function messageOf(error: unknown): string {
   const { code, message } = error as NodeJS.ErrnoException;
-  // If all addresses of a host refuse the connection, Node's error has a code but no message. An error of a script ends with a
-  // line of the script, which is removed.
+  // If all addresses of a host refuse the connection, Node's error has a code but no message.
   return (message || code || "the connection failed").replace(/ script: .*/, "").slice(0, 300);
 }
 
-/** True if a retry would not help: the URL, user rights or certificate are wrong, or the server is a replica or cluster. */
+/** True if the URL, user rights or certificate are wrong, or if the server is a replica or cluster. */
 function isUnusable(error: unknown): boolean {
   return error instanceof ErrorReply
     ? /^(WRONGPASS|NOAUTH|NOPERM|NOPROTO|READONLY|MOVED|CLUSTERDOWN|ERR (unknown command|.*DB index))/.test(

@@ -1,17 +1,15 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Keys in Redis. The prefix in `KEYS[1]` precedes each name. The keys never expire; `prune` deletes the API keys that have
- * ended.
+ * Redis keys. The prefix in `KEYS[1]` precedes each name.
  * - `id:<id>`: hash with the record of an API key, its network, and its idempotency key (`wish`)
  * - `hash:<hash>`: id of the API key with this hash
- * - `all`: sorted set of the ids of all API keys, by time of creation
- * - `of:<address>`: sorted set of the ids of API keys that were issued to this address, by time of creation
- * - `near:<network>`: sorted set of the ids of API keys that were issued in this network, by time of creation
  * - `wished:<address>`: hash with the id of an API key for each idempotency key
- * - `revoked`: sorted set of the ids of revoked API keys, by time of revocation
- * - `unused`: sorted set of the ids of all self-service keys, by time of last use
  * - `pepper`: check value of the pepper with which the API keys were hashed
+ * Sorted sets with the ids of API keys:
+ * - `all`, `of:<address>`, `near:<network>`: sorted by time of creation
+ * - `revoked`: sorted by time of revocation
+ * - `unused`: only self-service keys, sorted by time of last use
  */
 const prelude = `
 local keys = KEYS[1]
@@ -139,7 +137,7 @@ return {'created'}
 `,
 );
 
-/** Argument: the hash. Returns the record, or an empty list if there is no such key. */
+/** Argument: the hash. Returns the record, or an empty list. */
 export const findByHashScript = redisScript(
   "find_key_by_hash",
   `${prelude}
@@ -187,10 +185,7 @@ return forgetEnded(ARGV[1], ARGV[2], tonumber(ARGV[3]))
 `,
 );
 
-/**
- * Argument: the check value of this server's pepper. Stores the value if no valid key was hashed with another pepper. Returns
- * the stored value.
- */
+/** Argument: the check value. Stores the value if no valid key was hashed with another pepper. Returns the stored value. */
 export const pepperScript = redisScript(
   "keep_pepper",
   `local keys, value = KEYS[1], ARGV[1]

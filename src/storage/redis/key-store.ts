@@ -17,13 +17,12 @@ import {
 } from "./key-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
-/** The prefix of all Redis keys that store API keys. */
 const name = "keys:";
 
 /** The maximum number of API keys for one run of a script. A run blocks Redis for about a millisecond. */
 const atOnce = 250;
 
-/** API keys do not expire in Redis. The operator must turn off eviction in Redis, because an evicted API key would be lost. */
+/** The operator must turn off eviction in Redis, because an evicted API key would be lost. */
 export function createRedisKeyStore(redis: Redis): KeyStore {
   const isDown = () => redis.health.kind === "down";
 
@@ -121,10 +120,7 @@ function tooMany([of, oldest]: readonly unknown[], terms: IssueTerms | undefined
     : { kind: "too_many", of: "network", max: network?.max ?? 0, againAt };
 }
 
-/**
- * Reads a record from the reply of a command, which is an object, or of a script, which is a list of names and values. Returns
- * undefined if the reply is empty.
- */
+/** Reads the reply of a command (an object) or of a script (a list of names and values). Undefined if the reply is empty. */
 function recordFrom(reply: unknown): KeyRecord | undefined {
   const texts = (Array.isArray(reply) ? reply : Object.entries(reply ?? {}).flat()).map(String);
   const fields = new Map(texts.flatMap((text, at) => (at % 2 === 0 ? [[text, texts[at + 1] ?? ""]] : [])));

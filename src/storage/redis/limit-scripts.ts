@@ -1,8 +1,8 @@
 import { redisScript } from "./connection.ts";
 
 /**
- * Keys in Redis. All times are by Redis's clock.
- * - `window:<rate> <subject>`: hash with the field `used`, the use of the window. The key expires when the window ends.
+ * Redis keys. All times are by Redis's clock.
+ * - `window:<rate> <subject>`: hash with the field `used`. The key expires when the window ends.
  * - `places:<subject>`: sorted set of the searches in flight. The score is the time when an entry expires.
  */
 const prelude = `
@@ -37,13 +37,9 @@ end
 `;
 
 /**
- * Admits a request, or changes nothing. Keys: the searches in flight of the subject, windows of engine time, windows of
- * requests. Argument: {@link EnterArguments}. Returns a list that begins with:
- * - `late` if the time is after `latestMs`
- * - `busy`, then the time and the searches in flight
- * - `exhausted`, then the uses of the windows of engine time
- * - `full`, then the uses of the windows of requests
- * - `admitted`, then the entry of the search and the uses of the windows of requests
+ * Keys: the searches in flight of the subject, windows of engine time, windows of requests. Argument: {@link EnterArguments}.
+ * Returns a list that begins with `admitted`, `late` (after `latestMs`), `busy`, `exhausted` (engine time) or `full`
+ * (requests).
  */
 export const enterScript = redisScript(
   "enter",
@@ -91,14 +87,11 @@ return {'admitted', place, uses}
 );
 
 export interface EnterArguments {
-  /**
-   * After this time, the script does nothing, because the server does not wait for the reply any more. Undefined until Redis's
-   * clock is known.
-   */
+  /** After this time, the script does nothing, because the reply would be late. Undefined until Redis's clock is known. */
   readonly latestMs: number | undefined;
-  /** The maximum number of searches in flight. Undefined for a request that needs no search. */
+  /** Undefined for a request that needs no search. */
   readonly concurrent: number | undefined;
-  /** The beginning of the entry's name. The script appends the current time and the expected time of the search. */
+  /** The script appends the current time and the expected time of the search. */
   readonly name: string;
   readonly expectedMs: number;
   readonly heldMs: number;
@@ -132,14 +125,11 @@ export interface LeaveArguments {
   readonly engineMs: number;
   /** The lengths of the windows of engine time, in milliseconds. */
   readonly engineTime: readonly number[];
-  /** The number by which the use of each window of requests is lowered. */
+  /** The use of each window of requests is lowered by this number. */
   readonly count: number;
 }
 
-/**
- * Renews entries of searches in flight. Keys: the sorted set of each entry. The first argument is the time in milliseconds
- * until the entries expire. The other arguments are the entries.
- */
+/** Keys: the sorted set of each entry. Arguments: milliseconds until the entries expire, and the entries. */
 export const holdScript = redisScript(
   "hold",
   `${prelude}
@@ -154,7 +144,6 @@ end
 /** Key: the window. Arguments: the amount to add, the length of the window in milliseconds. Returns the use of the window. */
 export const addScript = redisScript("add", `${prelude} return add(KEYS[1], ARGV[1], tonumber(ARGV[2]))`);
 
-/** Keys: the windows. */
 export const usesScript = redisScript(
   "uses",
   `${prelude}

@@ -43,11 +43,11 @@ export function createRedisLimitStore(
 ): RedisLimitStore {
   const node = randomUUID();
   let entered = 0;
-  /** The entries of this node's searches in flight. Maps the name of an entry to the Redis key of its sorted set. */
+  /** Maps the name of an entry of this node to the Redis key of its sorted set. */
   const entries = new Map<string, string>();
   let lastLeave: Promise<unknown> = Promise.resolve();
 
-  /** Renews the entries of this node's searches in flight. A failure is ignored, because this function runs again soon. */
+  /** Ignores failures, because this function runs again soon. */
   function renewEntries(): void {
     const all = redis.health.kind === "up" ? [...entries] : [];
     for (let at = 0; at < all.length; at += heldAtOnce) {

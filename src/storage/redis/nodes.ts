@@ -7,7 +7,6 @@ export interface NodeReport {
   readonly id: string;
   readonly address: string;
   readonly version: string;
-  /** The time in milliseconds since the node became ready. */
   readonly upMs: number;
   readonly slots: number;
   readonly running: number;
@@ -16,16 +15,13 @@ export interface NodeReport {
 
 interface NodesOptions {
   readonly id: string;
-  /**
-   * The interval between announcements in milliseconds. A node is removed from the list after three intervals without an
-   * announcement.
-   */
+  /** The interval between announcements. A node is removed from the list after three intervals without an announcement. */
   readonly everyMs: number;
 }
 
 /** Disposing of this object removes this node from the list in Redis. */
 export interface Nodes extends AsyncDisposable {
-  /** The number of nodes, including this node, at the last announcement. At least 1. */
+  /** The number of nodes, including this node, at the last announcement. */
   readonly count: number;
   announce(report: () => Omit<NodeReport, "id">): void;
 }
@@ -46,7 +42,7 @@ redis.call('PEXPIRE', KEYS[1], ARGV[3])
 return redis.call('ZCARD', KEYS[1])`,
 );
 
-/** Adds this node to the list in Redis. Announces this node regularly, until the result is disposed of. */
+/** Announces this node regularly, until the result is disposed of. */
 export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
   let count = 1;
   let reportOf: (() => Omit<NodeReport, "id">) | undefined;
@@ -81,7 +77,7 @@ export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
   };
 }
 
-/** Returns the reports of all nodes, sorted by address. Throws StoreUnavailable. */
+/** Returns the reports sorted by address. Throws StoreUnavailable. */
 export async function readNodes(redis: Redis): Promise<readonly NodeReport[]> {
   const ids = textsOf(await redis.ask("ZRANGE", [listKey], [0, -1]));
   const texts = ids.length === 0 ? [] : textsOf(await redis.ask("MGET", ids.map(keyOf)));

@@ -7,19 +7,17 @@ import type { ValueFormat } from "../value-format.ts";
 import { inodeOf, isBusy, makeFolder, restrictToOwner, transaction } from "./database.ts";
 
 export interface AnswerStoreOptions<T> {
-  /** The maximum size of the database file. The file of the write-ahead log may need some more megabytes. */
+  /** The maximum size of the database file. The write-ahead log may need some more megabytes. */
   readonly bytes: number;
   readonly format: ValueFormat<T>;
   readonly watch?: StoreWatch;
-  /**
-   * The maximum time in milliseconds until a value is written. If the process is killed, values that were not written are lost.
-   */
+  /** Milliseconds until a value is written. If the process is killed, values that were not written are lost. */
   readonly flushMs?: number;
-  /** The pause in milliseconds before the file is opened or written again after a failure. */
+  /** Milliseconds before the file is opened or written again after a failure. */
   readonly retryMs?: number;
 }
 
-/** The file with answers is separate from the file with API keys, because the answers may be deleted at any time. */
+/** Separate from the file with API keys, because the answers may be deleted at any time. */
 export const answerFileName = "answers.db";
 
 /** A transaction with this number of rows takes about a millisecond. */
@@ -29,17 +27,15 @@ const pauseMs = 2;
 const waitingMax = 2000;
 
 /**
- * A read takes some microseconds. Writes run in the background.
- * - No operation waits for a lock.
- * - If the file is full, the oldest rows are deleted.
- * - After any error except a lock, the file is deleted and created again.
+ * A read takes some microseconds. Writes run in the background. If the file is full, the oldest rows are deleted.
+ * After any error except a lock, the file is deleted and created again.
  */
 export function openSqliteAnswerStore<T>(
   folder: string,
   { bytes, format, watch = unwatched, flushMs = 150, retryMs = 500 }: AnswerStoreOptions<T>,
 ): AnswerStore<T> {
   const path = join(folder, answerFileName);
-  /** Values that are not written yet. Maps a cache key to JSON. The oldest value is the first. */
+  /** Maps a cache key to JSON. The oldest value is first. */
   const waiting = new Map<string, string>();
   let file: AnswerFile | undefined;
   let ended = false;
@@ -49,7 +45,7 @@ export function openSqliteAnswerStore<T>(
   const valueFrom = (text: string | undefined) =>
     text === undefined ? undefined : format.read(JSON.parse(text));
 
-  /** Runs `work` with the file, which is opened first if necessary. Returns undefined after a failure. */
+  /** Opens the file first if necessary. Returns undefined after a failure. */
   function use<R>(work: (file: AnswerFile) => R): R | undefined {
     try {
       file ??= openAnswerFile(folder, path, bytes);
@@ -72,7 +68,7 @@ export function openSqliteAnswerStore<T>(
         rmSync(path + part, { force: true });
       }
     } catch {
-      // Ignore the failure: the next write opens the file again, and reports its own failure.
+      // Ignore the failure, because the next write opens the file again.
     }
   }
 
@@ -117,7 +113,6 @@ export function openSqliteAnswerStore<T>(
       if (young !== undefined) {
         return valueFrom(young);
       }
-      // Do not open the file here, because only writes do.
       return file && use((opened) => valueFrom(opened.find(hashOf(key))));
     },
     set(key, value) {
@@ -141,7 +136,7 @@ interface AnswerFile {
   readonly database: DatabaseSync;
   readonly inode: number | undefined;
   find(key: Uint8Array): string | undefined;
-  /** Inserts or replaces rows in one transaction. If the file becomes too large, deletes the oldest rows. */
+  /** Uses one transaction. If the file becomes too large, deletes the oldest rows. */
   write(rows: readonly (readonly [key: Uint8Array, text: string])[]): true;
 }
 

@@ -24,7 +24,6 @@ const migrations: readonly string[] = [
      resets_at INTEGER NOT NULL,
      PRIMARY KEY (rate, subject)
    ) STRICT, WITHOUT ROWID;`,
-  // Find the oldest key of an address or network, revoked keys and unused keys by index, without reading all keys.
   `ALTER TABLE api_key ADD COLUMN issued_within TEXT;
    ALTER TABLE api_key ADD COLUMN idempotency_key TEXT;
    CREATE INDEX api_key_issued_within ON api_key (issued_within, created_at) WHERE issued_within IS NOT NULL;
@@ -38,7 +37,7 @@ const migrations: readonly string[] = [
      BEGIN UPDATE issued_keys SET kept = kept + 1; END;
    CREATE TRIGGER api_key_forgotten AFTER DELETE ON api_key WHEN OLD.issued_to IS NOT NULL
      BEGIN UPDATE issued_keys SET kept = kept - 1; END;`,
-  // Detect that the server's pepper has changed: keys that were hashed with another pepper do not work.
+  // Detects that the operator has changed the pepper: keys that were hashed with another pepper do not work.
   "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
 ];
 
@@ -49,7 +48,7 @@ export function databaseFile(folder: string): string {
 /** The default maximum wait in milliseconds while another process has locked the database. */
 export const defaultBusyMaxMs = 5000;
 
-/** The pause between two attempts while another process has locked the database. SQLite's own wait would block the thread. */
+/** SQLite's own wait for a lock would block the thread. */
 const busyRetryMs = 10;
 
 /** The folder or its database cannot be used. The message contains the reason. */
@@ -75,13 +74,11 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
     accessSync(folder, constants.W_OK);
     const database = new Database(file, options);
     try {
-      // Use a write-ahead log, so that reads do not wait for writes. Use FULL, because a key that was shown must survive a
-      // power failure.
+      // Use WAL, so that reads do not wait for writes. Use FULL, because a new key must survive a power failure.
       restrictToOwner(file);
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
-      // Turn off SQLite's own wait for locks after the start, because it would block the thread. `read` and `write` wait
-      // instead.
+      // Turn off SQLite's own wait for locks, which would block the thread. `read` and `write` wait instead.
       database.exec("PRAGMA busy_timeout = 0");
       return database;
     } catch (error) {
@@ -116,7 +113,7 @@ export class Database extends DatabaseSync {
     return this.#retried("write", () => {
       const file = this.location();
       if (inodeOf(file) !== this.#inode) {
-        // Reject the write: SQLite would still write into the deleted file, and the data would be lost when the process ends.
+        // SQLite would still write into the deleted file, and the data would be lost when the process ends.
         throw new StoreUnavailable(
           `${file} was deleted or replaced while it was in use: start the server again`,
         );
@@ -125,7 +122,7 @@ export class Database extends DatabaseSync {
     });
   }
 
-  /** Reads and writes, so that a failure is noticed even if there is no other request. Throws StoreUnavailable. */
+  /** Reads and writes, so that a failure is noticed even without requests. Throws StoreUnavailable. */
   async probe(): Promise<void> {
     await this.read(() => this.prepare("SELECT 1 FROM api_key LIMIT 1").get());
     // Read the version again, because a newer Kibitz may have migrated the database.
@@ -155,10 +152,7 @@ export class Database extends DatabaseSync {
   }
 }
 
-/**
- * Creates the folder and its parents. Only the owner of the folder gets access. Does not use Node's recursive `mkdir`: this
- * call never returns (Node 26.10) if a parent is in `/proc`.
- */
+/** Gives access only to the owner. Node's recursive `mkdir` never returns (Node 26.10) if a parent is in `/proc`. */
 export function makeFolder(folder: string): void {
   if (existsSync(folder)) {
     return;
@@ -174,12 +168,12 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** Removes the access of all users except the owner. SQLite creates its other files with the same mode. */
+/** SQLite creates its other files with the same mode. */
 export function restrictToOwner(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {
-    // Ignore the failure: the file belongs to another user, who has given access to it on purpose.
+    // The file belongs to another user, who has given access to it on purpose.
   }
 }
 
@@ -188,7 +182,7 @@ function migrate(database: DatabaseSync): void {
   if (versionOf(database) === migrations.length) {
     return;
   }
-  // If two processes start at the same time, the second one waits here, and then finds the new version.
+  // If two processes start at the same time, the second process waits here, and then finds the new version.
   transaction(database, () => {
     const version = versionOf(database);
     if (version > migrations.length) {
@@ -207,7 +201,7 @@ function versionOf(database: DatabaseSync): number {
   return Number(database.prepare("PRAGMA user_version").get()?.user_version);
 }
 
-/** Runs the statements in one transaction. Rolls back if `run` throws. */
+/** Rolls back if `run` throws. */
 export function transaction<T>(database: DatabaseSync, run: () => T): T {
   database.exec("BEGIN IMMEDIATE");
   try {
@@ -215,7 +209,7 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
     database.exec("COMMIT");
     return result;
   } catch (error) {
-    // Do not roll back twice: a full disk has already ended the transaction, and a second rollback would throw another error.
+    // A full disk has already ended the transaction. A second rollback would throw another error.
     if (database.isTransaction) {
       database.exec("ROLLBACK");
     }
@@ -223,7 +217,7 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
   }
 }
 
-/** Returns the inode of the file, or undefined if there is no file. Used to notice that a file was deleted or replaced. */
+/** Used to notice that a file was deleted or replaced. */
 export function inodeOf(file: string | null): number | undefined {
   return file === null ? undefined : statSync(file, { throwIfNoEntry: false })?.ino;
 }
@@ -233,15 +227,11 @@ function resultCodeOf(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
 }
 
-/** True if another process has locked the database (SQLITE_BUSY). */
 export function isBusy(error: unknown): boolean {
   return resultCodeOf(error) === 5;
 }
 
-/**
- * SQLite's codes for: busy, locked, out of memory, read-only, I/O error, corrupt, disk full, cannot open, lock protocol, no
- * database.
- */
+/** SQLite's codes for busy, locked, no memory, read-only, I/O error, corrupt, full, cannot open, lock protocol, no database. */
 const unavailable: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
 
 function isUnavailable(error: unknown): boolean {

@@ -54,7 +54,7 @@ export function createSqliteKeyStore(database: Database): KeyStore {
       .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
   }
 
-  /** Renews the key with the same idempotency key, or checks the quotas. Returns undefined if a new key can be stored. */
+  /** Returns undefined if a new key can be stored. */
   function renewOrCheck({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
     const { quota, network, idempotencyKey } = terms;
     const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };
@@ -119,7 +119,6 @@ export function createSqliteKeyStore(database: Database): KeyStore {
         }
       }),
     async prune(endedKeys, max) {
-      // Do not write if there is nothing to delete.
       const some = await database.read(() => ended.get({ ...endedKeys, max: 1 }) !== undefined);
       return some ? database.write(() => forgetEnded(endedKeys, max)) : 0;
     },

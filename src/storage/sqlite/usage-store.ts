@@ -29,7 +29,6 @@ export function createSqliteUsageStore(database: Database): UsageStore {
         }
       }),
     async prune(now, max) {
-      // Do not write if there is nothing to delete.
       const some = await database.read(() => anyEnded.get(now) !== undefined);
       return some ? database.write(() => Number(forget.run(now, max).changes)) : 0;
     },
