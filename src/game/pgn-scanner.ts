@@ -180,7 +180,7 @@ function endOfLine(text: string, from: number): number {
   return lineBreak.exec(text)?.index ?? text.length;
 }
 
-/** Removes escape characters. Some programs also escape the quotation mark at the end of a tag's value. */
+/** Removes escape characters, also a backslash before the closing quotation mark, which some programs write by mistake. */
 function tagValue(written: string): string {
   const last = isEscaped(written, written.length) && written.includes('\\"') ? -1 : undefined;
   return written.slice(0, last).replaceAll(/\\(["\\])/g, "$1");

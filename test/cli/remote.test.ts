@@ -130,7 +130,7 @@ describe("errors of a service", () => {
     );
   });
 
-  test("the error of a service is printed as its problem document with --json", async () => {
+  test("with --json, an error from the service is printed as a problem document", async () => {
     const { code, stdout, stderr } = await remotely("eval", "start", "--json");
     expect([code, stderr]).toEqual([2, ""]);
     expect(JSON.parse(stdout)).toMatchObject({

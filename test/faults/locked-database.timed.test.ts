@@ -38,7 +38,7 @@ const answersOf = (ask: (index: number) => Promise<{ readonly status: number }>)
     return stop();
   });
 
-test("a locked database delays probes and analyses by less than 100 ms, and new keys are refused after 5 s", async () => {
+test("a locked database delays probes and analyses by less than 100 ms, and creating a key fails after 5 s", async () => {
   for (let index = 0; index < 20; index++) {
     await evaluate(index);
   }

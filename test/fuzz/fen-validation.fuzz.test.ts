@@ -59,7 +59,7 @@ const edit = fc.record({
   ),
 });
 
-/** A FEN of another test, after some edits. */
+/** A FEN from the data of other tests, with a few random changes. */
 const editedFen = fc
   .tuple(fc.oneof(fc.constantFrom(...knownFens()), writtenFen), fc.array(edit, { maxLength: 4 }))
   .map(([fen, edits]) =>

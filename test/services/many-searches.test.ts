@@ -121,7 +121,7 @@ describe("an overloaded task", () => {
     expect(await retryOverloaded(task, never, { progressedAt, patienceMs: 150 })).toBe("done");
   });
 
-  test("an overloaded task is not retried if its caller has disconnected", async () => {
+  test("a task that failed because of overload is not retried if its caller has disconnected", async () => {
     const leave = new AbortController();
     const task = vi.fn(async () => Promise.reject(busy(30_000)));
     const waiting = retryOverloaded(task, leave.signal, { progressedAt });

@@ -68,7 +68,7 @@ const phases = ["opening", "middlegame", "endgame"] as const;
 
 /** The width of the longest phase name with its indentation, in characters. */
 const nameMin = 12;
-/** The width of the columns with numbers, in characters. */
+/** The total width of all number columns, in characters. */
 const figuresWidth = 33;
 
 /** If a player has moves in only one phase, omits the row of this phase, which would repeat the row of the game. */

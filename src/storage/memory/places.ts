@@ -31,7 +31,7 @@ export function createPlaces() {
         elapsedMs: now - at,
       }));
     },
-    /** Resolves when a search of the subject has ended. Rejects with the abort reason of `signal`. */
+    /** Resolves when one of the subject's searches has ended. A subject is a key or an address. Rejects with the abort reason of `signal`. */
     async nextFree(subject: string, signal: AbortSignal): Promise<void> {
       await once(freed, eventOf(subject), { signal }).catch(() => signal.throwIfAborted());
     },

@@ -166,8 +166,7 @@ interface RootReport {
 }
 
 /**
- * Runs a program as an engine of a server that runs as root. The shell command `prepare` runs before. Only this server sees the
- * changes of the command.
+ * Starts a server as root, with `program` as its engine. The shell command `prepare` runs first, and only this server sees its changes.
  */
 function runAsRoot(
   program: string,
