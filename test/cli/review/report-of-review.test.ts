@@ -117,7 +117,7 @@ test("the report of a review shows the names and the accuracy of the players, an
 `);
 });
 
-test("the report of a review starts with the move number of the start position, and omits unknown values", () => {
+test("the report of a review numbers the moves from the move number of the start position, and omits unknown values", () => {
   const report = reportOf('[White "?"]\n[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7', [
     best(0, "e8e7"),
     best(600, "e2e4"),
