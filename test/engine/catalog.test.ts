@@ -76,7 +76,7 @@ describe("versions", () => {
 describe("latest", () => {
   test.each([
     ["the newest release", debian, "stockfish-19"],
-    ["the newest release, native or not", ["native 20", "wasm 19"], "stockfish-20"],
+    ["the newest release, whether native or WebAssembly", ["native 20", "wasm 19"], "stockfish-20"],
     ["an older full network and not a newer lite network", ["wasm 19 lite", "native 15.1"], "stockfish-15.1"],
     ["a lite network if there is no full network", ["wasm 19 lite"], "stockfish-19-lite"],
     ["a release rather than a development build", ["native dev-20260110", "wasm 18"], "stockfish-18"],

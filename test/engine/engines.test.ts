@@ -147,8 +147,8 @@ describe("engines that cannot start", () => {
   });
 
   test.each([
-    ["engines are looked for", slowEngines().engines, 0],
-    ["the default engine starts", createFakeEngines({ builds: [wasm], starting: () => never }), 1],
+    ["engines are being discovered", slowEngines().engines, 0],
+    ["the default engine is starting", createFakeEngines({ builds: [wasm], starting: () => never }), 1],
   ])(
     "a start that is aborted while %s ends at once and leaves no engine running",
     async (_, engines, starts) => {

@@ -61,14 +61,14 @@ describe("the options that callers may set", () => {
   });
 
   test.each([
-    ["a file", "Skill Level type string default <empty>"],
-    ["a switch", "Skill Level type check default true"],
+    ["as a string", "Skill Level type string default <empty>"],
+    ["as a check box", "Skill Level type check default true"],
     ["without bounds", "Skill Level type spin default 20"],
     ["without an upper bound", "Skill Level type spin default 20 min 0"],
     ["without a default", "Skill Level type spin min 0 max 20"],
     ["with a default that is not an integer", "Skill Level type spin default high min 0 max 20"],
-    ["of another spelling", "skill level type spin default 20 min 0 max 20"],
-  ])("callers may not set an option that an engine declares as %s", (_, line) => {
+    ["with another spelling", "skill level type spin default 20 min 0 max 20"],
+  ])("callers may not set an option that an engine declares %s", (_, line) => {
     expect(callersOptionsFrom(declared(line))).toEqual([]);
   });
 });

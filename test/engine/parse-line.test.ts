@@ -30,7 +30,7 @@ describe("info", () => {
 
   test.each<[what: string, line: string, says: Partial<UciInfo>]>([
     ["a mate", "info score mate 3", { score: { kind: "mate", mate: 3 } }],
-    ["a mate against the mover", "info score mate -2", { score: { kind: "mate", mate: -2 } }],
+    ["a mate by the opponent", "info score mate -2", { score: { kind: "mate", mate: -2 } }],
     ["a mate in zero moves", "info score mate 0", { score: { kind: "mate", mate: 0 } }],
     [
       "a bound before the wdl, as Stockfish 19 prints it",
@@ -61,11 +61,11 @@ describe("info", () => {
       "info depth 9 currmove e2e4 currmovenumber 1",
       { depth: 9, currmove: "e2e4" },
     ],
-    ["no move as none", "info depth 9 currmove none currmovenumber 1", { depth: 9 }],
+    ["the word none instead of a move", "info depth 9 currmove none currmovenumber 1", { depth: 9 }],
     ["unknown fields", "info cpuload 500 sbhits 3 depth 4 whatever", { depth: 4 }],
     ["nothing", "info", {}],
-    ["much space", "  info\t depth   3  \t pv   e2e4    e7e5 \r", { depth: 3, pv: ["e2e4", "e7e5"] }],
-    ["a zero", "info depth 0 nodes 0 time 0", { depth: 0, nodes: 0, time: 0 }],
+    ["additional spaces", "  info\t depth   3  \t pv   e2e4    e7e5 \r", { depth: 3, pv: ["e2e4", "e7e5"] }],
+    ["zeros", "info depth 0 nodes 0 time 0", { depth: 0, nodes: 0, time: 0 }],
     ["the greatest number", "info nodes 999999999999999", { nodes: 999_999_999_999_999 }],
   ])("an info line is read with %s", (_, line, says) => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
@@ -75,28 +75,28 @@ describe("info", () => {
     ["a word", "info depth deep seldepth 5", { seldepth: 5 }],
     ["a fraction", "info depth 5.5 nodes 3", { nodes: 3 }],
     ["an exponent", "info nodes 1e3 nps 4", { nps: 4 }],
-    ["hexadecimal", "info nodes 0x10 nps 4", { nps: 4 }],
+    ["a hexadecimal number", "info nodes 0x10 nps 4", { nps: 4 }],
     ["an infinity", "info depth Infinity score cp NaN nodes 1", { nodes: 1 }],
     ["a negative count", "info depth -3 time -1 nodes 2", { nodes: 2 }],
     ["a number that is too large", "info nodes 99999999999999999999 nps 4", { nps: 4 }],
     [
-      "more than 32 bits",
+      "a number of more than 32 bits",
       "info depth 2147483648 time 4294967296 seldepth 5 nodes 2147483648",
       { seldepth: 5, nodes: 2 ** 31 },
     ],
     ["a score of more than 32 bits", "info score cp -2147483648 wdl 1 2 3000000000 nps 4", { nps: 4 }],
-    ["a plus", "info score cp +5 nodes 1", { nodes: 1 }],
-    ["half a wdl", "info wdl 500 500 nodes 4", { nodes: 4 }],
-    ["a negative chance", "info wdl -1 500 501 nodes 4", { nodes: 4 }],
-    ["a score of no kind", "info score good 5 nodes 4", { nodes: 4 }],
-    ["a mate in no number", "info score mate soon nodes 4", { nodes: 4 }],
+    ["a plus sign", "info score cp +5 nodes 1", { nodes: 1 }],
+    ["an incomplete wdl", "info wdl 500 500 nodes 4", { nodes: 4 }],
+    ["a negative probability", "info wdl -1 500 501 nodes 4", { nodes: 4 }],
+    ["a score of an unknown kind", "info score good 5 nodes 4", { nodes: 4 }],
+    ["a mate without a number", "info score mate soon nodes 4", { nodes: 4 }],
   ])("an info line with %s in a field is read without that field", (_, line, says) => {
     expect(infoOf(line)).toEqual({ ...nothing, ...says });
   });
 
   test.each<[what: string, line: string, says: Partial<UciInfo>]>([
-    ["a count", "info depth seldepth 5", { seldepth: 5 }],
-    ["the last count", "info seldepth 5 depth", { seldepth: 5 }],
+    ["the value of a counter", "info depth seldepth 5", { seldepth: 5 }],
+    ["the value of the last counter", "info seldepth 5 depth", { seldepth: 5 }],
     ["a score", "info score nodes 4 nps 5", { nodes: 4, nps: 5 }],
     ["the value of a score", "info score cp nodes 4 nps 5", { nodes: 4, nps: 5 }],
     ["the last score", "info nodes 4 score cp", { nodes: 4 }],

@@ -178,7 +178,7 @@ test("a failed engine start after the disconnect of its client does not affect o
 });
 
 describe("a build", () => {
-  /** Returns a pool with a switch: the test decides whether the next engine starts fail. */
+  /** Returns a pool whose engine starts fail until `repair` is called. */
   function createBrokenPool() {
     let broken = true;
     const { engines, pool } = createFakePool({
@@ -186,10 +186,10 @@ describe("a build", () => {
     });
     const changes: boolean[] = [];
     pool.changes.on("change", (changed) => changes.push(pool.available(changed)));
-    const mend = () => {
+    const repair = () => {
       broken = false;
     };
-    return { engines, pool, changes, mend };
+    return { engines, pool, changes, repair };
   }
   const fail = (pool: ReturnType<typeof createFakePool>["pool"]) =>
     expect(pool.acquire(build, forever)).rejects.toThrow();
@@ -219,9 +219,9 @@ describe("a build", () => {
   });
 
   test("an unavailable build is started again without a client, and its engine is then idle", async () => {
-    const { engines, pool, changes, mend } = createBrokenPool();
+    const { engines, pool, changes, repair } = createBrokenPool();
     await fail(pool);
-    mend();
+    repair();
     await expect.poll(() => pool.available(build)).toBe(true);
     expect(changes).toEqual([false, true]);
     await expect.poll(() => engines.sessions.length).toBe(1);

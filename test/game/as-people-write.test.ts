@@ -47,7 +47,7 @@ test.each<[what: string, text: string, read: Read]>([
     },
   ],
   [
-    "a FEN from an address in its tag",
+    "a FEN tag with the FEN of a URL",
     `[FEN "https://lichess.org/editor/${pawnEnding.replaceAll(" ", "_")}"]\n\n1. e4 *`,
     {
       moves: "e4",
@@ -61,7 +61,7 @@ test.each<[what: string, text: string, read: Read]>([
     { moves: "e4", tags: { FEN: pawnEnding }, warnings: ["The tag FEN was read as"] },
   ],
   [
-    "moves in capitals",
+    "moves in capital letters",
     "1. E4 (1. D4 D5) E5 2. NG1-F3!? NC6 3. BB5 A7A6 4. BXC6 DXC6 5. O-O",
     {
       moves: "e4 e5 Nf3 Nc6 Bb5 a6 Bxc6 dxc6 O-O",
@@ -69,7 +69,7 @@ test.each<[what: string, text: string, read: Read]>([
     },
   ],
   [
-    "a promotion in capitals",
+    "a promotion in capital letters",
     '[FEN "3rk3/P3P3/8/8/8/8/8/4K2R w K - 0 1"]\n\n1. EXD8=Q+ KXD8 2. A8Q+#1-0',
     { moves: "exd8=Q+ Kxd8 a8=Q+", result: "1-0", warnings: ["EXD8=Q+", "KXD8", "A8Q+"] },
   ],
@@ -103,17 +103,17 @@ test.each<[what: string, text: string, read: Read]>([
     { moves: italianSans, result: "*", warnings: ["result was read as Result", "double forfeit"] },
   ],
   [
-    "a double forfeit of which castling is not legal",
+    "the result 0-0 after a move where castling is illegal",
     "1. e4 e5 0-0",
     { moves: "e4 e5", result: "*", warnings: ["The last '0-0' was read as the result of a double forfeit"] },
   ],
   [
-    "a double forfeit with a colon, in its tag too",
+    "a double forfeit with a colon, also in the tag Result",
     `[Result "0:0"]\n\n${italian} 0:0`,
     { moves: italianSans, result: "*", tags: { Result: "0:0" }, warnings: ["'0:0' was read as *"] },
   ],
   [
-    "a double forfeit that only the tag Result writes with a colon",
+    "a double forfeit with a colon only in the tag Result",
     `[Result "0:0"]\n\n${italian} 0-0`,
     { moves: italianSans, result: "*", warnings: ["double forfeit"] },
   ],
@@ -198,11 +198,15 @@ test.each<[what: string, text: string, read: Read]>([
       { moves: italianSans, result, tags: { Result: result } },
     ],
   ]),
-  ["a result glued to mate", "1. f3 e5 2. g4 Qh4#0-1", { moves: "f3 e5 g4 Qh4#", result: "0-1" }],
-  ["a result glued to a move", "1. e4 e51/2-1/2", { moves: "e4 e5", result: "1/2-1/2" }],
-  ["an asterisk glued to a move", "1. e4 e5*", { moves: "e4 e5" }],
   [
-    "a result glued to a promotion",
+    "a result without a space after a mate sign",
+    "1. f3 e5 2. g4 Qh4#0-1",
+    { moves: "f3 e5 g4 Qh4#", result: "0-1" },
+  ],
+  ["a result without a space after a move", "1. e4 e51/2-1/2", { moves: "e4 e5", result: "1/2-1/2" }],
+  ["an asterisk without a space after a move", "1. e4 e5*", { moves: "e4 e5" }],
+  [
+    "a result without a space after a promotion",
     `[FEN "8/4P1k1/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. e8=Q1-0`,
     { moves: "e8=Q", result: "1-0" },
   ],
@@ -216,7 +220,7 @@ test.each<[what: string, text: string, read: Read]>([
     '[Event "5th \\"Name\\" Open\\"]\n[Source "C:\\games\\"]\n\n1. e4',
     { moves: "e4", tags: { Event: '5th "Name" Open', Source: "C:\\games\\" } },
   ],
-  ["a ^Z at its end", `${italian} *\n\u001a`, { moves: italianSans }],
+  ["a ^Z at the end of the file", `${italian} *\n\u001a`, { moves: italianSans }],
   ["a ^Z after the last move", `${italian}\u001a\u001a\n`, { moves: italianSans }],
   [
     "an empty FEN and an empty variant",
@@ -303,7 +307,11 @@ test.each([
     "The tag SetUp says that the game begins at the standard start",
   ],
   ["two variants", '[Variant "Chess960"]\n[variant "Standard"]\n\n1. e4', "The tag Variant is given twice"],
-  ["two results in its tags", '[Result "1-0"]\n[Result "0-1"]\n\n1. e4', "The tag Result is given twice"],
+  [
+    "two different results in the tags",
+    '[Result "1-0"]\n[Result "0-1"]\n\n1. e4',
+    "The tag Result is given twice",
+  ],
   ["another variant with a shuffled start", '[Variant "Atomic960"]\n\n1. e4', "Standard and Chess960"],
   ["illegal castling written with letters", "1. e4 e5 O-O", "'O-O' is not a legal move"],
   [

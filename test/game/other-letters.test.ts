@@ -26,7 +26,7 @@ test.each([
   ["Russian", "1. e4 e5 2. Кf3 Крe7!? 3. Сb5", "1. e4 e5 2. Nf3 Ke7!?  3. Bb5"],
   ["several languages", "1. e4 e5 2. Dh5", "1. e4 e5 2. Qh5"],
   [
-    "German, with Sf3 in its tags, comments and variations",
+    "German, with Sf3 in the tags, comments and variations",
     '[White "Sf3"]\n\n1. e4 {Sf3} (1. Sf3 {Sc6}) e5 2. S1f3 ; Sf3\nS8c6',
     '[White "Sf3"]\n\n1. e4 {Sf3} (1. Nf3 {Sc6}) e5 2. N1f3 ; Sf3\nN8c6',
   ],

@@ -49,11 +49,7 @@ test.each(games)(
 
 test.each([
   ["the start", startFen, "opening"],
-  [
-    "eleven pieces on their back ranks",
-    "rn1qk1nr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKB1R w KQkq - 0 1",
-    "opening",
-  ],
+  ["eleven pieces on the back ranks", "rn1qk1nr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKB1R w KQkq - 0 1", "opening"],
   ["ten pieces", "rn1qk1nr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKB2 w Qkq - 0 1", "middlegame"],
   ["three men on a back rank", "rnbqkbnr/pppppppp/8/8/8/NNBBQ3/PPPPPPPP/R3K2R w KQkq - 0 1", "middlegame"],
   ["seven pieces", "r3k2r/pppq4/8/8/8/8/PPPQ4/RN2K2R w KQkq - 0 1", "middlegame"],

@@ -90,11 +90,16 @@ test("a review judges a book move like any other move", () => {
 });
 
 test.each([
-  ["is ten points worse", 200, 83, ["best", "only_move"]],
-  ["is less than ten points worse", 200, 84, ["best"]],
-  ["is lost", 200, "#-3", ["best", "only_move"]],
-  ["mates later", "#2", "#9", ["best"]],
-] as const)("the best move gets the expected labels if the second line %s", (_, first, second, labels) => {
+  ["is labeled as the only good move if the second line is ten points worse", 200, 83, ["best", "only_move"]],
+  [
+    "is not labeled as the only good move if the second line is less than ten points worse",
+    200,
+    84,
+    ["best"],
+  ],
+  ["is labeled as the only good move if the second line loses", 200, "#-3", ["best", "only_move"]],
+  ["is not labeled as the only good move if the second line also mates", "#2", "#9", ["best"]],
+] as const)("the best move of a review %s", (_, first, second, labels) => {
   const lines = [["e2e4", first] as const, ["d2d4", second] as const];
   expect(reviewOf("1. e4", [{ score: first, lines }]).moves[0]?.labels).toEqual(labels);
   const fen = "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR b KQkq - 0 1";

@@ -27,7 +27,7 @@ const leftOf = async (headers: Readonly<Record<string, string>>) =>
 
 test.each([
   ["100 positions", good(100), 140],
-  ["positions and what is wrong", [...good(3), { fen: "8/8" }, { fen: 1 }, ...good(3)], 234],
+  ["valid and invalid positions", [...good(3), { fen: "8/8" }, { fen: 1 }, ...good(3)], 234],
 ])(
   "the RateLimit header of a JSON batch of %s shows the requests that remain after the batch",
   async (_, requests, left) => {

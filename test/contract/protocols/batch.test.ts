@@ -135,7 +135,7 @@ describe("plain JSON", () => {
     ["missing", {}],
     ["null", { requests: null }],
     ["empty", { requests: [] }],
-    ["longer than 200", { requests: Array.from({ length: 201 }, () => ({ fen: startFen })) }],
+    ["more than 200", { requests: Array.from({ length: 201 }, () => ({ fen: startFen })) }],
   ])("the server refuses a batch in plain JSON whose requests are %s", async (_, body) => {
     const reply = await ask(body, ready);
     expect([reply.status, reply.body]).toMatchObject([

@@ -34,7 +34,7 @@ test("a repeated request is answered from the cache, and only the id of the answ
   expect(again.id).not.toBe(id);
 });
 
-test("a cached position gets the cached answer also in another notation, with the warnings about that notation", async () => {
+test("a cached position in another notation gets the cached answer, and the warnings are about the new notation", async () => {
   const first = await ask({ fen, depth: 8 });
   const other = await ask({
     fen: fen.replace(" - 3 3", " e6 3 3").replace("b KQkq e6", "b KQkq e3"),

@@ -51,7 +51,7 @@ const refused: readonly Refused[] = [
     "json",
   ],
   [
-    "what the document does not offer",
+    "an unsupported type in Accept",
     "/v1/eval",
     { method: "POST", headers: { ...json, Accept: "image/png" }, body: ndjson },
     "not_acceptable",

@@ -48,8 +48,8 @@ const puzzles = lines.filter(({ expect: { best, mate } }) => best !== undefined 
 /** The corpus lists warnings about a corrected position. Other warnings are not compared. */
 const corrections = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
 /**
- * The limits of a search if the corpus gives no depth. A time limit is missing, because the load of the machine would change
- * the result.
+ * The limits of a search if the corpus gives no depth. There is no time limit, because the load of the machine would change the
+ * result.
  */
 const limits = { depth: 8, nodes: 3_000_000 };
 const concurrency = 2;

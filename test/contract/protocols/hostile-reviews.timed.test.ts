@@ -30,14 +30,14 @@ const upTo = (part: string, bytes = pgnMaxBytes) => part.repeat(Math.floor(bytes
 
 test.each([
   ["opening brackets", { pgn: upTo("(") }, 400],
-  ["variations inside each other", { pgn: `1. e4 ${upTo("(1. d4 ", pgnMaxBytes - 10)}` }, 400],
+  ["nested variations", { pgn: `1. e4 ${upTo("(1. d4 ", pgnMaxBytes - 10)}` }, 400],
   ["a comment of 256 KiB", { pgn: `1. e4 {${upTo("é", pgnMaxBytes - 10)}}`, depth: 1 }, 200],
   ["an endless comment", { pgn: `1. e4 {${upTo("}{", pgnMaxBytes - 10)}` }, 400],
   ["quotation marks", { pgn: upTo('"', pgnMaxBytes - 20) }, 400],
   ["tags", { pgn: upTo('[a "b"]\n') }, 400],
   ["moves that repeat the position", { pgn: upTo("Nf3 Nf6 Ng1 Ng8 ") }, 400],
   ["variations of one move", { pgn: `1. e4 ${upTo("(1. d4) ", pgnMaxBytes - 10)}` }, 400],
-  ["as many variations as there may be", { pgn: `1. e4 ${"(1. d4 {a}) ".repeat(4999)}`, depth: 1 }, 200],
+  ["the maximum number of variations", { pgn: `1. e4 ${"(1. d4 {a}) ".repeat(4999)}`, depth: 1 }, 200],
   ["empty moves", `{"moves":[${upTo('"",', 524_000)}""]}`, 413],
 ])("a review of %s delays other requests for less than 50 ms", async (_, body, status) => {
   const ask = async () => {

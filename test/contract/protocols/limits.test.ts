@@ -9,7 +9,7 @@ import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
-/** Numbers the callers. Each test needs a caller with a new address, which a trusted proxy forwards. */
+/** The number of callers so far. Each test uses a caller with a new address, which a trusted proxy forwards. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 

@@ -2,8 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Plain } from "./protocol.ts";
 
 /**
- * The enums of the API. Plain JSON and ProtoJSON write their values in different ways. This list is written by hand, so that an
- * error in the list of the service is found.
+ * The enums of the API. Plain JSON and ProtoJSON write the value of an enum in different ways. The service reads this list from
+ * the descriptors. The tests have a copy, which finds errors in the service.
  */
 const enums = [
   "BOUND",

@@ -95,15 +95,15 @@ const uncompressedErrors = { "Connect-Accept-Encoding": "identity", "Grpc-Accept
 // Connect would block the event loop for too long if it decoded these messages.
 const protocols: readonly (readonly [string, string, RequestInit])[] = [
   ["plain JSON", "/v1/eval", unary("application/json", manyKeys)],
-  ["a batch of plain JSON", "/v1/eval/batch", unary("application/json", `{"requests":[${manyKeys}]}`)],
+  ["a batch in plain JSON", "/v1/eval/batch", unary("application/json", `{"requests":[${manyKeys}]}`)],
   ["Connect", `${service}/Evaluate`, unary("application/json", manyKeys)],
   [
-    "compressed Connect",
+    "a compressed Connect request",
     `${service}/Evaluate`,
     unary("application/json", gzipSync(manyKeys), { "Content-Encoding": "gzip" }),
   ],
   [
-    "the query of Connect",
+    "a Connect GET request",
     inQuery(`&base64=1&compression=gzip&message=${gzipSync(manyKeys).toString("base64url")}`),
     {},
   ],
@@ -113,7 +113,7 @@ const protocols: readonly (readonly [string, string, RequestInit])[] = [
     unary("application/connect+json", envelope(Buffer.from(manyKeys))),
   ],
   [
-    "a packed batch of Connect",
+    "a compressed Connect batch",
     `${service}/EvaluateBatch`,
     unary("application/connect+json", packed(`{"requests":[${manyKeys}]}`), {
       ...ignoredHeaders,
@@ -123,7 +123,7 @@ const protocols: readonly (readonly [string, string, RequestInit])[] = [
   ],
   ["gRPC-Web", `${service}/Evaluate`, unary("application/grpc-web+json", envelope(Buffer.from(manyKeys)))],
   [
-    "packed gRPC-Web",
+    "compressed gRPC-Web",
     `${service}/Evaluate`,
     unary("application/grpc-web+json", packed(manyKeys), { ...uncompressedErrors, "Grpc-Encoding": "gzip" }),
   ],

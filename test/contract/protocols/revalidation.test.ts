@@ -87,9 +87,12 @@ describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
   });
 
   test.each([
-    ["cut by time", { fen: startFen, depth: 30, movetimeMs: 50 }],
-    ["cut by time before its nodes", { fen: startFen, depth: 30, movetimeMs: 50, nodes: 2_000_000 }],
-    ["of weakened strength", { fen: startFen, depth: 2, options: { skill_level: 3 } }],
+    ["ended by the time limit", { fen: startFen, depth: 30, movetimeMs: 50 }],
+    [
+      "ended by the time limit before the node limit",
+      { fen: startFen, depth: 30, movetimeMs: 50, nodes: 2_000_000 },
+    ],
+    ["from an engine with limited strength", { fen: startFen, depth: 2, options: { skill_level: 3 } }],
   ])(`${call} by GET does not allow caches to store an answer that is %s`, async (_, unsure) => {
     const { depth } = unsure;
     const { status, headers } = await ask(

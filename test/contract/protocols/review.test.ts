@@ -9,7 +9,7 @@ import type { Plain } from "./protocol.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
 import { watchWork } from "./watch-work.ts";
 
-/** Numbers the callers. Each test needs a caller with a new address, which a trusted proxy forwards. */
+/** The number of callers so far. Each test uses a caller with a new address, which a trusted proxy forwards. */
 let callers = 0;
 const newCaller = () => ({
   "Content-Type": "application/json",

@@ -16,7 +16,7 @@ const app = useApp(
 const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 
-/** Numbers the callers. Each caller has a new address, because all keys of an address share their limits. */
+/** The number of callers so far. Each caller has a new address, because all keys of an address share their limits. */
 let callers = 0;
 async function newCaller() {
   const address = { "X-Forwarded-For": `198.51.100.${++callers}` };

@@ -217,7 +217,7 @@ describe("an invalid call of health or reflection", () => {
   test.each([
     ["an unsupported content type", checkPath, json("{}", "text/plain"), 415],
     ["gRPC over HTTP/1.1", checkPath, json("", "application/grpc"), 415],
-    ["talking both ways over HTTP/1.1", reflectionPath, json("", "application/connect+json"), 400],
+    ["a bidirectional stream over HTTP/1.1", reflectionPath, json("", "application/connect+json"), 400],
     ["GET", checkPath, {}, 405],
     ["an unknown field", checkPath, json('{"nope": 1}'), 400],
     ["an unknown call", "/grpc.health.v1.Health/Nope", json("{}"), 501],

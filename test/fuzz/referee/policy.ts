@@ -23,7 +23,7 @@ const statusBits = {
  * One intended difference between Kibitz and python-chess:
  * - `refuses`: Kibitz refuses the FEN.
  * - `reads`: Kibitz reads the FEN, and python-chess gets the FEN of `rewrite`.
- * - `mends`, `accepts`: Kibitz corrects or accepts a position for which python-chess reports the status `bits`.
+ * - `corrects`, `accepts`: python-chess reports the status `bits`, and Kibitz corrects or accepts the position.
  */
 export type Row = {
   readonly id: string;
@@ -43,7 +43,7 @@ export type Row = {
       /** Returns the FEN of the same position in a form that python-chess reads. */
       readonly rewrite: (asked: Case) => string;
     }
-  | { readonly kibitz: "mends"; readonly bits: number; readonly notice: string }
+  | { readonly kibitz: "corrects"; readonly bits: number; readonly notice: string }
   | { readonly kibitz: "accepts"; readonly bits: number }
 );
 
@@ -149,7 +149,7 @@ export const policy: readonly Row[] = [
   {
     id: "castling-rights",
     referee: "BAD_CASTLING_RIGHTS",
-    kibitz: "mends",
+    kibitz: "corrects",
     bits: statusBits.badCastlingRights,
     notice: "castling_rights_removed",
     contract: "A right without its king or rook in place is removed (`castling_rights_removed`).",
@@ -157,7 +157,7 @@ export const policy: readonly Row[] = [
   {
     id: "ep-square",
     referee: "INVALID_EP_SQUARE, with the square on the right rank",
-    kibitz: "mends",
+    kibitz: "corrects",
     bits: statusBits.invalidEpSquare,
     notice: "ep_square_removed",
     contract:

@@ -65,14 +65,14 @@ export const refusedEngines: readonly RefusalCase[] = [
   badPath("a path that the engine cannot run on", { engine: "stockfish-19-lite" }),
   badPath("a path that no engine runs on", {}),
   badOptions(
-    "options that write files or are the operator's",
+    "options that write files or belong to the operator",
     { "Debug Log File": "/tmp/x", hash: 1024, threads: 8 },
     "option_not_allowed",
     ["Debug Log File", "hash", "threads"],
   ),
-  badOptions("uci_elo without its switch", { uci_elo: 1500 }, "invalid_option", ["uci_elo"]),
+  badOptions("uci_elo without uci_limit_strength", { uci_elo: 1500 }, "invalid_option", ["uci_elo"]),
   badOptions(
-    "two ways at once to limit the strength",
+    "two options that limit the strength",
     { uci_limit_strength: true, uci_elo: 1500, skill_level: 3 },
     "invalid_option",
     ["uci_elo"],
