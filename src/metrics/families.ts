@@ -3,16 +3,10 @@ import { Counter, Gauge, Histogram, type OpenMetricsContentType, type Registry }
 /** Buckets in seconds. The fastest requests take 1 ms, and the longest searches take a minute. */
 const durationBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 
-/**
- * Buckets in seconds. A Redis operation takes about 0.5 ms, and times out after 100 or 500 ms. There are few buckets, because
- * there are many kinds of operations.
- */
+/** Buckets in seconds. A Redis operation takes about 0.5 ms, and times out after 100 or 500 ms. */
 const operationBuckets = [0.0005, 0.002, 0.01, 0.1];
 
-/**
- * `docs/metrics.md` is generated from the texts in this function. The values of labels come from short fixed lists, never from
- * clients.
- */
+/** `docs/metrics.md` is generated from these texts. Label values come from short fixed lists, never from clients. */
 export function createFamilies(registry: Registry<OpenMetricsContentType>) {
   const registers = [registry];
 
@@ -26,7 +20,7 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     labelNames: readonly L[],
     buckets: readonly number[] = durationBuckets,
   ) {
-    // Enable exemplars for all histograms. prom-client then takes an object as the argument of `observe`.
+    // Enable exemplars. prom-client then takes an object as the argument of `observe`.
     return new Histogram({ name, help, labelNames, buckets: [...buckets], registers, enableExemplars: true });
   }
 

@@ -6,7 +6,7 @@ export interface Metrics {
   readonly meter: Meter;
   /** Sets the functions that `print` calls to read the current state of the service. */
   watch(readers: Readers): void;
-  /** Prints all metrics. `text` is the Prometheus text format 0.0.4. `openmetrics` also contains exemplars. */
+  /** `text` is the Prometheus text format 0.0.4. `openmetrics` also contains exemplars. */
   print(format?: "text" | "openmetrics"): Promise<string>;
 }
 
@@ -14,11 +14,9 @@ export interface Metrics {
 interface Readers {
   readonly queue?: () => QueueStatus;
   readonly engines?: () => readonly EngineStatus[];
-  /**
-   * `started` counts the callers for whom a search was started. `joined` counts the callers that wait for a search in flight.
-   */
+  /** `started`: callers for whom a search was started. `joined`: callers that joined a search in flight. */
   readonly waiters?: () => { readonly started: number; readonly joined: number };
-  /** Totals of API key look-ups since the process started. `hits` were found in memory. `misses` were read from the store. */
+  /** `hits`: keys that were in memory. `misses`: keys that were read from the store. */
   readonly keys?: () => { readonly hits: number; readonly misses: number };
   readonly degraded?: () => Readonly<Record<string, boolean>>;
 }
@@ -27,7 +25,7 @@ interface QueueStatus {
   readonly slots: number;
   readonly running: number;
   readonly waiting: number;
-  /** Searches that got a slot since the process started. `refused` counts the searches that were rejected. */
+  /** Totals since the process started. `refused` counts the searches that were rejected. */
   readonly admitted: number;
   readonly refused: number;
   readonly expectedWaitMs: number;
@@ -53,8 +51,7 @@ export function createMetrics(version: string): Metrics {
     async print(format = "text") {
       if (isFirstPrint) {
         isFirstPrint = false;
-        // Collect these metrics only if somebody reads metrics: measuring the event loop wakes the process a hundred times a
-        // second.
+        // Collect these metrics only if needed: measuring the event loop wakes the process a hundred times a second.
         collectMetricsOfNode(registry);
       }
       readStatus(families, readers);
@@ -66,13 +63,12 @@ export function createMetrics(version: string): Metrics {
 
 function createRegistry() {
   const registry = new Registry<OpenMetricsContentType>();
-  // Always print OpenMetrics, and convert the text afterwards: printing OpenMetrics renames the counters permanently
-  // (prom-client 15.1).
+  // Print only OpenMetrics, because printing OpenMetrics renames the counters permanently (prom-client 15.1).
   registry.setContentType(Registry.OPENMETRICS_CONTENT_TYPE);
   return { registry, families: createFamilies(registry) };
 }
 
-/** Converts OpenMetrics to the text format 0.0.4, in which counters have other names and exemplars do not exist. */
+/** In the text format 0.0.4, counters have other names, and exemplars do not exist. */
 function textFromOpenMetrics(openMetrics: string): string {
   const counters = new Set([...openMetrics.matchAll(/^# TYPE (\S+) counter$/gm)].map(([, name]) => name));
   return openMetrics
@@ -81,10 +77,7 @@ function textFromOpenMetrics(openMetrics: string): string {
     .replace(/# EOF\n$/, "");
 }
 
-/**
- * Removes three gauges of prom-client (15.1). Their names end like names of counters, and `promtool check metrics` rejects such
- * names.
- */
+/** Removes three gauges of prom-client (15.1), whose names `promtool check metrics` rejects. */
 function collectMetricsOfNode(registry: Registry<OpenMetricsContentType>): void {
   collectDefaultMetrics({ register: registry });
   for (const what of ["resources", "handles", "requests"]) {
@@ -157,14 +150,13 @@ function createMeter(families: Families): Meter {
   };
 }
 
-/** Returns the trace and span of a request as an exemplar, or an empty object if the trace is not recorded. */
+/** Returns an empty object if the trace is not recorded. */
 function exemplarOf({ traceparent }: EndedCall): { readonly exemplarLabels?: object } {
   const [, trace_id, span_id, flags] = traceparent?.split("-") ?? [];
   const isSampled = (Number.parseInt(flags ?? "0", 16) & 1) === 1;
   return isSampled ? { exemplarLabels: { trace_id, span_id } } : {};
 }
 
-/** Sets a counter to totals that another module has counted since the process started. */
 function setTotals<L extends string>(family: Counter<L>, label: L, totals: Readonly<Record<string, number>>) {
   family.reset();
   for (const [value, total] of Object.entries(totals)) {

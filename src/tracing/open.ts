@@ -26,16 +26,13 @@ interface TracingOptions {
   readonly settings: TracingSettings;
   readonly version: string;
   readonly log: Pick<Log, "info" | "warn">;
-  /** By default, spans are exported with OTLP, as the OTEL_* environment variables configure. */
+  /** Default: spans are exported with OTLP, as the OTEL_* environment variables configure. */
   readonly exporter?: SpanExporter;
-  /** The maximum time in milliseconds to send the last spans when the process stops. */
+  /** Milliseconds for sending the last spans when the process stops. */
   readonly flushMaxMs?: number;
 }
 
-/**
- * Turns tracing on. Disposing of the result sends the last spans. Import this file only if tracing is on, because this file
- * loads the SDK.
- */
+/** Disposing of the result sends the last spans. Import this file only if tracing is on, because this file loads the SDK. */
 export function openTracing({
   settings,
   version,
@@ -91,10 +88,7 @@ function otlpExporter({ exportMaxMs }: TracingSettings): SpanExporter {
   return new OTLPTraceExporter(exportMaxMs === undefined ? {} : { timeoutMillis: exportMaxMs });
 }
 
-/**
- * Logs the first failure, and the first success after a failure. Reports success to the SDK, which would otherwise log each
- * failed export.
- */
+/** Logs the first failure, and the first success after a failure. The SDK would otherwise log each failed export. */
 function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExporter {
   let failing = false;
   return {
@@ -116,7 +110,7 @@ function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExpo
   };
 }
 
-/** Returns the attributes of this process. OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override them. */
+/** OTEL_SERVICE_NAME and OTEL_RESOURCE_ATTRIBUTES override these attributes. */
 function resourceOf(version: string) {
   const own = resourceFromAttributes({
     "service.name": "kibitz",

@@ -20,9 +20,7 @@ import {
 } from "../request/context.ts";
 import { activeSpan, beginSpan, failSpan, tracer } from "./spans.ts";
 
-/**
- * The RPC systems as OpenTelemetry's conventions name them. Plain JSON and MCP are missing, because their spans are HTTP spans.
- */
+/** The RPC systems in OpenTelemetry's conventions. Plain JSON and MCP are missing, because their spans are HTTP spans. */
 const rpcSystems: Partial<Record<Protocol, string>> = {
   grpc: "grpc",
   "grpc-web": "grpc",
@@ -41,7 +39,6 @@ const failures: ReadonlySet<string> = new Set([
 
 const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]);
 
-/** The paths in all arguments have no query. */
 export interface TracedPaths {
   /** True for the path of an API method or of MCP. Spans contain no other paths, because clients can invent them. */
   isCall(path: string): boolean;
@@ -74,7 +71,7 @@ export function createBeginSpan({ isCall, isUntraced }: TracedPaths): BeginSpan 
   };
 }
 
-/** Reads the client's trace and span from the W3C Trace Context headers, which gRPC sends as metadata. */
+/** gRPC sends the headers of W3C Trace Context as metadata. */
 function parentOf({ traceparent, tracestate }: Parameters<BeginSpan>[0]["headers"]): Context {
   const place = tracePlaceOf(traceparent);
   if (place === undefined) {
@@ -174,7 +171,7 @@ function grpcName(code: string | undefined): string | undefined {
   return code === "canceled" ? "CANCELLED" : code?.toUpperCase();
 }
 
-/** Returns true if an RPC method was called. If no method was called, the log line has the field `request`. */
+/** If no RPC method was called, the log line has the field `request`. */
 function isCall({ fields }: TracedEnd): boolean {
   return fields.request === undefined;
 }
@@ -188,10 +185,7 @@ function rpcCodeOf(end: TracedEnd): string {
   return code ? errorKind(code).rpc : end.code;
 }
 
-/**
- * Returns attributes for which OpenTelemetry's conventions have no names. The attributes contain no positions, keys or
- * addresses.
- */
+/** OpenTelemetry's conventions have no names for these attributes. No attribute contains positions, keys or addresses. */
 function factsOf(end: TracedEnd): Attributes {
   const { code, fields } = end;
   return {
@@ -202,7 +196,7 @@ function factsOf(end: TracedEnd): Attributes {
   };
 }
 
-/** Ends the span of a call. An MCP request may make several calls, each with its own span. */
+/** An MCP request may make several calls, each with its own span. */
 export function traceCallEnd({ span: own, protocol }: RequestContext, end: TracedEnd): void {
   if (own && protocol === "mcp" && isCall(end)) {
     const active = activeSpan();

@@ -1,4 +1,4 @@
-/** The OTEL_* variables that Kibitz reads. The exporter reads its own variables, such as headers and compression. */
+/** The OTEL_* variables that Kibitz reads. The exporter reads further variables, such as headers and compression. */
 export interface TracingSettings {
   readonly sampler: SamplerName;
   /** The fraction of traces that the sampler `traceidratio` records, between 0 and 1. */
@@ -11,7 +11,7 @@ export interface TracingSettings {
   readonly exportMaxMs: number | undefined;
 }
 
-/** The warnings are logged. By the specification of OpenTelemetry, an invalid variable must not prevent the start. */
+/** By the specification of OpenTelemetry, an invalid variable must not prevent the start, so warnings are only logged. */
 type WantedTracing =
   | { readonly kind: "off"; readonly warnings: readonly string[] }
   | { readonly kind: "on"; readonly settings: TracingSettings; readonly warnings: readonly string[] };
@@ -30,10 +30,7 @@ type SamplerName = (typeof samplers)[number];
 /** Shorter than the exporter's default of ten seconds, because a stop of the server waits for the last export. */
 const exportMaxMs = 3000;
 
-/**
- * Turns tracing on if the environment names an exporter or the URL of a collector. Does not turn tracing on if
- * OTEL_SDK_DISABLED is `true`. By the specification, tracing is on by default, but most servers have no collector.
- */
+/** Tracing is on if the environment names an exporter or the URL of a collector, and OTEL_SDK_DISABLED is not `true`. */
 export function tracingFrom(environment: Readonly<Record<string, string | undefined>>): WantedTracing {
   // Treat an empty variable as unset, as the specification requires.
   const read = (...names: readonly string[]) =>

@@ -9,18 +9,18 @@ import {
 } from "@opentelemetry/api";
 import { KibitzError } from "../errors/errors.ts";
 
-/** Returns a tracer that does nothing while tracing is off. Do not cache the tracer, because tests register several SDKs. */
+/** Do not cache the tracer, because tests register several SDKs. */
 export function tracer(): Tracer {
   return trace.getTracer("kibitz");
 }
 
-/** Returns the span of the current request or task. Returns undefined if there is no such span, or if the span has ended. */
+/** Returns undefined if no request or task has a span, or if the span has ended. */
 export function activeSpan(): Span | undefined {
   const span = trace.getActiveSpan();
   return span?.isRecording() ? span : undefined;
 }
 
-/** Starts a child span of the active span. Returns undefined if no span is active, for example after the end of a request. */
+/** Starts a child span of the active span. Returns undefined if no span is active. */
 export function beginSpan(name: string, options?: SpanOptions): Span | undefined {
   return activeSpan() && tracer().startSpan(name, options);
 }
@@ -58,7 +58,7 @@ export async function inSpan<T>(
   }
 }
 
-/** `word` must come from a short fixed list. Error messages are not used, because they may quote the request. */
+/** `word` must come from a short fixed list. Do not use error messages, because they may quote the request. */
 export function failSpan(span: Span, word: string): void {
   span.setAttribute("error.type", word);
   span.setStatus({ code: SpanStatusCode.ERROR });

@@ -25,7 +25,7 @@ import type { Config } from "./settings.ts";
 export const accessTimes = {
   /** The interval between writes of usage. If the process is killed, the usage since the last write is lost. */
   flushMs: 3000,
-  /** The time for which a key is cached. If another process revokes a key, the key works until this time is over. */
+  /** If another process revokes a key, the cached key works until this time is over. */
   knownMs: defaultKnownMs,
   busyMaxMs: defaultBusyMaxMs,
 } as const;
@@ -35,7 +35,7 @@ export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number 
 export interface OpenedStores {
   readonly stores: AccessOptions["stores"];
   readonly shared?: SharedAccess;
-  /** Checks whether the store works, with a read and a write. Throws StoreUnavailable if the store does not work. */
+  /** Checks the store with a read and a write. Throws StoreUnavailable if the store does not work. */
   probe?(): Promise<void>;
 }
 
@@ -45,10 +45,7 @@ interface OpenAccessOptions {
   readonly degraded?: Degraded | undefined;
 }
 
-/**
- * Ended keys are first deleted after this time, in milliseconds, because the clock may be wrong just after the machine has
- * booted.
- */
+/** Milliseconds until ended keys are first deleted, because the clock may be wrong just after the machine has booted. */
 const pruneAfterMs = 3_600_000;
 
 /** Disposing of the result writes the latest usage. Throws ConfigError if the plans or the data folder cannot be used. */
@@ -100,12 +97,11 @@ export async function openAccess(
       await access.prune();
     }
   }
-  /** Resolves when the current run of `keepUp` ends. Only one run is active at a time, because a run may wait for a lock. */
+  /** Only one run of `keepUp` is active at a time, because a run may wait for a lock. */
   let keeping: Promise<void> | undefined;
   const timer = setInterval(() => {
     keeping ??= keepUp()
       .catch((err: unknown) => {
-        // Do not log this again, because the store has logged it.
         if (!(err instanceof StoreUnavailable)) {
           log.error({ err }, "usage could not be saved, or ended keys not be deleted");
         }
@@ -159,7 +155,7 @@ export interface OpenedKeys extends AsyncDisposable {
   now(): number | undefined;
 }
 
-/** @throws ConfigError if the settings cannot be used, Redis is unreachable, or the keys were made with another pepper */
+/** Throws ConfigError if the settings cannot be used, Redis is unreachable, or the keys were made with another pepper. */
 export async function openKeys(config: Config): Promise<OpenedKeys> {
   await using open = new AsyncDisposableStack();
   const place = placeOfKeys(config);
@@ -184,7 +180,7 @@ function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
   return `${protocol}//${host}${pathname} (prefix ${redisPrefix})`;
 }
 
-/** @throws ConfigError if the keys were made with another pepper; StoreUnavailable */
+/** Throws StoreUnavailable, or ConfigError if the keys were made with another pepper. */
 async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
   const { keyPepper, redisUrl } = config;
   const kept = await keys.keepPepperCheck(checkValueOf(keyPepper));
@@ -203,7 +199,7 @@ async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
   );
 }
 
-/** @throws ConfigError if the data folder cannot be used */
+/** Throws ConfigError if the data folder cannot be used. */
 function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
   try {
     return openDatabase(dataDir, options);

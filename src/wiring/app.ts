@@ -50,18 +50,13 @@ type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsSer
 
 export interface AppOptions extends Partial<AppTimes> {
   readonly metrics?: ServiceMetrics | undefined;
-  /**
-   * Reports whether the thread is too busy. Calls are rejected while the thread is too busy. The app disposes of this object
-   * when the app stops.
-   */
+  /** Calls are rejected while the thread is too busy. The app disposes of this object when the app stops. */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
   readonly heartbeatMs?: number | undefined;
 }
 
-/**
- * When the server stops, all searches end. The server then waits for the calls to end, at most for this number of milliseconds.
- */
+/** After all searches have ended, the server waits at most this number of milliseconds for the calls to end. */
 const answerMaxMs = 5000;
 
 export interface App {
@@ -72,9 +67,8 @@ export interface App {
 }
 
 /**
- * Listens before the engines are ready, so that a port in use is reported early. Rejects calls until the engines are ready.
- * @param opening resolves when the engines are ready. If this promise rejects, the server is closed
- * @throws ConfigError if a setting cannot be used
+ * Listens before the engines are ready, so that a port in use is reported early. Throws ConfigError for a wrong setting.
+ * If `opening` rejects, the server is closed. Otherwise, calls are accepted as soon as `opening` resolves.
  */
 export async function startApp(
   config: Config,
@@ -83,18 +77,15 @@ export async function startApp(
   { lag = createEventLoopLag(), metrics, redis: redisTimes, heartbeatMs, ...times }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
-  /**
-   * Closes everything after the last call or after a failed start, in reverse order. Continues even if closing a part throws.
-   */
+  /** Closes everything after the last call or after a failed start, in reverse order. */
   const open = new AsyncDisposableStack();
   open.use(lag);
 
-  /** Undefined until the store of API keys is open. */
   let access: Access | undefined;
   let healthAndReflection: RequestHandler | undefined;
   /** Defined only while calls are accepted: after the engines are ready, and before the server stops. */
   let protocols: Protocols | undefined;
-  /** Undefined until the server begins to stop. Resolves when everything is closed. */
+  /** Resolves when everything is closed. Undefined until the server begins to stop. */
   let stopped: Promise<void> | undefined;
 
   const meter = metrics?.meter;
@@ -102,8 +93,7 @@ export async function startApp(
   const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
-    // If KIBITZ_ACCESS is `open`, accept 8 MiB of request bodies in total, even from a single client. In this mode, no plan
-    // limits the requests in flight, and 1 MiB of inflated JSON becomes up to 22 MB of objects.
+    // In the mode `open`, no plan limits the requests in flight, and 1 MiB of inflated JSON becomes up to 22 MB of objects.
     ...(config.access === "open" && {
       maxBytes: 8 * 1024 * 1024,
       maxBytesPerAddress: Number.POSITIVE_INFINITY,
@@ -232,7 +222,6 @@ function wayOut({ code = "" }: NodeJS.ErrnoException): string {
   }
 }
 
-/** Returns the error for calls before the engines are ready, or after the server has begun to stop. */
 function notServing(isStopping: boolean): KibitzError {
   return isStopping
     ? new KibitzError("shutting_down", "This server is stopping and accepts no new work.", {

@@ -4,13 +4,10 @@ import { type Config, settings } from "./settings.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Settings that cannot be used. The message names each wrong setting, and explains how to correct the setting. */
+/** The message names each wrong setting, and explains how to correct the setting. */
 export class ConfigError extends Error {}
 
-/**
- * @param others errors that were found in files which the settings name
- * @throws ConfigError that lists all invalid settings and all unknown `KIBITZ_*` variables, because these may be misspelled
- */
+/** Throws a ConfigError that lists `others`, all invalid settings, and all unknown `KIBITZ_*` variables. */
 export function loadConfig(environment: Environment, others: readonly string[] = []): Config {
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
   const complaints = Object.keys(environment)
@@ -29,7 +26,6 @@ export function loadConfig(environment: Environment, others: readonly string[] =
 
 function valueOfSetting(setting: Setting<unknown>, environment: Environment, complaints: string[]): unknown {
   const given = environment[setting.key];
-  // Treat an empty setting as unset, because env files and compose files often contain empty settings.
   if (!given || isKubernetesPort(setting.key, given)) {
     return setting.default();
   }
@@ -47,10 +43,7 @@ function wayOut(key: string, known: readonly string[]): string {
   return didYouMean(withoutPrefix(key), known.map(withoutPrefix), otherwise, (name) => `KIBITZ_${name}`);
 }
 
-/**
- * Other programs use these variables: Kubernetes for a Service named `kibitz`, clients of the API, tests, and `npm run
- * dev:page`.
- */
+/** Kubernetes (for a Service named `kibitz`), API clients, tests, and `npm run dev:page` use these variables. */
 function isForOthers(key: string): boolean {
   return /^KIBITZ_(SERVICE_.*|PORT_.*|API_KEY|CACHE|URL)$/.test(key);
 }
@@ -59,7 +52,7 @@ function isKubernetesPort(key: string, value: string): boolean {
   return key === "KIBITZ_PORT" && value.startsWith("tcp://");
 }
 
-/** Returns all settings. Secret values are replaced by the word `set`. */
+/** Secret values are replaced by the word `set`. */
 export function settingsForLog(config: Config): Readonly<Record<string, unknown>> {
   return Object.fromEntries(
     Object.entries<Setting<unknown>>(settings).map(([name, { secret }]) => {

@@ -3,10 +3,7 @@ import type { StoreWatch } from "../storage/ports.ts";
 
 type SetDegraded = (isDegraded: boolean) => void;
 
-/**
- * Lists the parts of the service that can fail, such as a store. While a part is degraded, the service still runs, but with
- * fewer functions.
- */
+/** While a part such as a store is degraded, the service still runs, but with fewer functions. */
 export interface Degraded {
   /** Registers a part, which is not degraded at first. Returns a function that changes its state. */
   part(name: string): SetDegraded;

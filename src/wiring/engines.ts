@@ -10,14 +10,10 @@ import type { Config } from "./settings.ts";
 interface OpenEnginesOptions extends Pick<EnginesOptions, "asked"> {
   /** Called when the sandbox was created, and before an engine runs in this sandbox. */
   readonly onSandbox?: (sandbox: Sandbox) => void;
-  /** Called when the first engine begins to start. */
   readonly onStarted?: () => void;
 }
 
-/**
- * Starts the engines. This is a separate file, so that the engines can load their networks while Node still loads the other
- * modules of the server.
- */
+/** This file is separate, so that engines load their networks while Node still loads the other modules of the server. */
 export async function openEngines(
   config: Config,
   log: Log,

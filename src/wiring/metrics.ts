@@ -15,10 +15,7 @@ function isPortOfService(
   return port !== 0 && port === metricsPort && (host === metricsHost || isEverywhere);
 }
 
-/**
- * Returns undefined if the default port cannot be used, for example by a second server on this machine.
- * @throws ConfigError if a port that the settings name cannot be used
- */
+/** Returns undefined if the default port is in use. Throws ConfigError if a port from the settings cannot be used. */
 export async function openMetrics(config: Config, log: Log): Promise<(Metrics & MetricsServer) | undefined> {
   const { metricsHost, metricsPort } = config;
   const metrics = createMetrics(manifest.version);
@@ -28,7 +25,7 @@ export async function openMetrics(config: Config, log: Log): Promise<(Metrics & 
       throw new Error("it is the port of the service, KIBITZ_PORT");
     }
     const server = await openMetricsServer(metrics, { host: metricsHost, port });
-    // Do not log this URL in the field `url`, because programs read the service's own URL from that field.
+    // Do not use the field `url`, because programs read the service's own URL from that field.
     log.info({}, `metrics are at ${server.url}`);
     return { ...metrics, ...server };
   } catch (thrown) {

@@ -61,7 +61,6 @@ function reachableHost(host: string): string {
   return named.includes(":") ? `[${named}]` : named;
 }
 
-/** Logs once if Redis is configured to evict keys. */
 function reportPolicy(redis: Redis, log: Pick<Log, "info" | "warn">): Disposable {
   let isReported = false;
   const report = () => {

@@ -20,7 +20,7 @@ import type { Plain } from "../text/plain-text.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** @throws ConfigError if the file cannot be read, or contains invalid plans */
+/** Throws ConfigError if the file cannot be read, or contains invalid plans. */
 export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Plan[] {
   if (plansFile === undefined) {
     return builtInPlans;
@@ -62,8 +62,8 @@ interface PlansViolation {
 }
 
 /**
- * Reads JSON such as `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`. A plan has the fields that `GET /price` shows.
- * A missing field gets the value of the built-in plan with the same id, or otherwise of the plan `free`.
+ * Reads JSON such as `{"plans": [{"id": "free", "limits": {"depth_max": 25}}]}`.
+ * A missing field gets the value of the built-in plan with the same id, or of the plan `free`.
  */
 export function plansFromJson(text: string): PlansReading {
   let file: Plain;
@@ -105,7 +105,7 @@ function violationsOfFile({ violations, message: all }: KibitzError): readonly P
   }));
 }
 
-/** Adds the plan to `plans`, and the id of the plan to `describedIds`. Returns the violations. */
+/** Adds the plan to `plans`, and the id of the plan to `describedIds`. */
 function readPlan(
   json: Plain,
   plans: Map<string, Plan>,
@@ -119,7 +119,7 @@ function readPlan(
   if (plan.id !== "" && describedIds.has(plan.id)) {
     violations.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
   }
-  // If two errors concern the same value, report only the error from `brokenRules`, because it is more exact.
+  // If two errors concern the same value, the error from `brokenRules` is more exact.
   violations.push(
     ...unread.filter(({ pointer }) => !violations.some((violation) => violation.pointer === pointer)),
   );
@@ -139,7 +139,6 @@ function overlaid(base: Plain, json: Plain): Plain {
   return {
     ...base,
     ...json,
-    // Do not copy the id of the base, even if the plan has no id.
     id: json.id,
     limits: limits === undefined || isObject(limits) ? { ...(base.limits as Plain), ...limits } : limits,
   };
@@ -191,7 +190,6 @@ const limitRules: Readonly<Record<string, Rule>> = {
 const rateRules: Readonly<Record<string, Rule>> = {
   name,
   quota: integer(1, 1_000_000_000_000),
-  // The maximum is about 23 days.
   window_s: integer(1, 2_000_000),
   unit,
 };

@@ -87,7 +87,6 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     }
   };
 
-  // Allow the size of a review request, which is the largest request of a tool.
   const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const isProxy = createNetworkTest(config.trustProxy);
   const mcp = createMcpEndpoint({
@@ -117,8 +116,8 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 }
 
 /**
- * Serves gRPC health checks and reflection without authentication, so that a monitor with a revoked key still works. These
- * calls are not counted. They are logged at `debug`, because load balancers send them every second.
+ * Serves health checks and reflection without authentication, so that a monitor with a revoked key still works.
+ * The calls are not counted. They are logged at `debug`, because load balancers send these calls every second.
  */
 export function createHealthAndReflection(
   state: Parameters<typeof createToolImplementations>[0],
@@ -145,7 +144,6 @@ export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
   return refuseCall(req, res, unknownMethod(req));
 }
 
-/** Rejects a request with an invalid API key. A request without a key is allowed. */
 export async function checkCredential(access: Access, req: NodeRequest, res: NodeResponse): Promise<boolean> {
   try {
     await access.accountOf(contextOf(req));
@@ -168,14 +166,14 @@ function isApiPath(path: string): boolean {
 
 /** True if the path names a gRPC service of this server, even if the service has no such method. */
 export function isRpcPath(path: string): boolean {
-  // Look up only paths with a dot. Names of services contain dots, and paths of the JSON API do not.
+  // Names of services contain dots, and paths of the JSON API do not.
   return path.includes(".") && serviceNames.has(path.slice(1, path.lastIndexOf("/")));
 }
 
 const healthCheckPath = "/grpc.health.v1.Health/Check";
 const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCheckPath]);
 
-/** True for health probes of load balancers, which are answered even if the client has too many calls in flight. */
+/** Health probes are answered even if the client has too many calls in flight. */
 export function isProbe(path: string): boolean {
   return probePaths.has(path);
 }
@@ -186,7 +184,7 @@ const callPaths: ReadonlySet<string> = new Set([
   ...apiServices.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)),
 ]);
 
-/** Requests for these paths get no span, because load balancers send them every second. */
+/** These paths get no span, because load balancers request them every second. */
 const untraced = /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/;
 
 export const tracedPaths: TracedPaths = {

@@ -16,9 +16,8 @@ interface RedisWatched {
 }
 
 /**
- * Returns undefined, and does not load the Redis library, if the settings name no Redis. If Redis is unreachable, logs this and
- * retries in the background.
- * @throws ConfigError if a retry would not help
+ * Returns undefined without loading the Redis library if the settings name no Redis. Retries while Redis is unreachable.
+ * Throws ConfigError if a retry would not help.
  */
 export async function connectRedis(
   { redisUrl, redisPrefix }: Pick<Config, "redisUrl" | "redisPrefix">,

@@ -22,7 +22,7 @@ import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 
-/** The service without network protocols. The server uses this object, and the command line uses this object, too. */
+/** The service without network protocols, for the server and the command line. */
 export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
@@ -38,7 +38,7 @@ export interface Service {
 export interface ServiceOptions {
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
-  /** Writes the log line of each call. By default, the settings decide how addresses are logged. */
+  /** Default: the settings decide how addresses are logged. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
 }
@@ -90,7 +90,7 @@ export function createService(
   return { analyzer, scheduler, engines, rules, preflight, rulebook, beginWork, calls };
 }
 
-/** @throws ConfigError if the cache would need more than half of the heap */
+/** Throws ConfigError if the cache would need more than half of the heap. */
 function openCache({ cacheMb }: Config): AnswerCache<SearchResult> {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1e6);
   if (cacheMb > heapMb / 2) {

@@ -4,7 +4,6 @@ interface Row<T> {
   readonly key: string;
   readonly about: string;
   readonly read: Reader<T>;
-  /** If true, the value is never shown in messages or logs. */
   readonly secret?: true;
 }
 
@@ -40,7 +39,6 @@ export const origins = reader(
       return [];
     }
     const all = listed(value);
-    // Reject `*` together with other origins, because `*` already allows every origin.
     const isUsable = (all.length === 1 && all[0] === "*") || (all.length > 0 && all.every(isOrigin));
     return isUsable ? all : undefined;
   },
@@ -97,9 +95,7 @@ function listed(value: string): string[] {
     .filter(Boolean);
 }
 
-/**
- * True for a valid value of the header `Origin`: a scheme, a host in lower case, and a port. The default port must be missing.
- */
+/** True for a scheme, a host in lower case, and a port. The default port must be missing. */
 function isOrigin(one: string): boolean {
   const url = URL.parse(one);
   return url !== null && url.host !== "" && one === `${url.protocol}//${url.host}`;

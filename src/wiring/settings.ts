@@ -18,7 +18,7 @@ import {
 const addressForms = ["none", "truncated", "hashed", "full"] as const;
 const logLevels = ["fatal", "error", "warn", "info", "debug", "trace", "silent"] as const;
 
-/** The memory in bytes of one WebAssembly engine with the full network under load, plus a reserve. */
+/** The memory of one WebAssembly engine with the full network under load, plus a reserve. */
 const engineMemoryBytes = 600e6;
 
 export const settings = {

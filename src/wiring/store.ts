@@ -8,7 +8,7 @@ import { answerFileName, openSqliteAnswerStore } from "../storage/sqlite/answer-
 import { createStoreLog, type Degraded } from "./degraded.ts";
 import type { Config } from "./settings.ts";
 
-/** Returns undefined if the settings turn the store off. If the file cannot be used, the store logs this and retries. */
+/** Returns undefined if the settings turn the store off. If the file cannot be used, the store retries. */
 export function openStore(
   { storeMb, dataDir }: Pick<Config, "storeMb" | "dataDir">,
   log: Pick<Log, "info" | "warn">,
