@@ -155,7 +155,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(kinds.map((kind) => kind === "admitted")).toEqual([true, true, true, true, true, true, false]);
     });
 
-    test(`the end of a search in ${name} lets the next waiting client start, unless that client has disconnected`, async () => {
+    test(`the end of a search in ${name} starts the search of the next waiting client that has not disconnected`, async () => {
       const limits = await limitsOf();
       const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
       const [first] = [await enter(), await enter()];

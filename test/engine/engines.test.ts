@@ -36,7 +36,7 @@ function open(
   );
 }
 
-/** Discovery ends when the test resolves `found`. */
+/** Returns engines whose discovery ends when the test resolves `found`. */
 function slowEngines(build = native) {
   const found = Promise.withResolvers<void>();
   const engines = createFakeEngines({

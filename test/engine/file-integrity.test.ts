@@ -10,7 +10,7 @@ import { createFolder } from "./write-script.ts";
 const sha256 = (content: string | Buffer) => createHash("sha256").update(content).digest("hex");
 const pin = { digested: sha256("module"), alongside: sha256("loader") };
 
-/** Writes two files: the WebAssembly module of an engine, and the script that loads the module. */
+/** Writes the WebAssembly module of an engine, and the script that loads the module. */
 function writeEngine() {
   const folder = createFolder();
   const [module, loader] = [join(folder, "engine.wasm"), join(folder, "engine.js")];

@@ -1,3 +1,5 @@
+/** Acts as the server: runs a hostile engine in the sandbox, and reports which attacks succeeded. */
+
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer } from "node:net";
 import { tmpdir } from "node:os";
@@ -5,7 +7,6 @@ import { join } from "node:path";
 import { createSandbox, noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { createChildProcess } from "../../src/engine/uci/child-process.ts";
 
-/** Acts as the server: runs a hostile engine in the sandbox, and reports which attacks succeeded. */
 const folder = mkdtempSync(join(tmpdir(), "kibitz-sandbox-"));
 process.once("exit", () => rmSync(folder, { recursive: true }));
 // Other users may enter this folder, but not its subfolder `data`.

@@ -30,7 +30,7 @@ export const iteration = (depth: number, move: string, more = "") =>
 /** Waits for one iteration of the event loop. */
 export const turn = () => new Promise(setImmediate);
 
-/** The test fails if the script was not followed to its end. */
+/** Creates a script. The test fails if steps of the script remain. */
 export function script(): Script {
   const created = createScript();
   onTestFinished(() => created.assertDone());

@@ -141,7 +141,7 @@ describe("output of Stockfish at a node limit", () => {
   });
 
   test.each(["stockfish-15.1", "stockfish-19-lite"])(
-    "lines that were not searched are ignored at the node limit, even if they look complete: %s",
+    "at the node limit, lines that the engine did not search are ignored, even if the lines look complete: %s",
     (engine) => {
       const limits = { lineCount: 3, nodes: 1, movetimeMs: 60_000 };
       const { complete, final } = foldRecorded(`${engine}-multipv3-nodes1`, limits);

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 
-/** Deletes the folder after the test. */
+/** Creates a folder, which is deleted after the test. */
 export function createFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-"));
   // If the tests run as root, engines run as another user and must be able to read the folder.

@@ -20,7 +20,7 @@ const app = useApp(
 );
 
 let callers = 0;
-/** Every request has a new address, so that no rate limit rejects a request. */
+/** Returns the headers of a new caller, so that no rate limit rejects the request. */
 const asNewCaller = () => ({
   "Content-Type": "application/json",
   "X-Forwarded-For": `198.51.100.${++callers}`,

@@ -19,7 +19,7 @@ const gamePositions = 90;
 const apart = 5;
 /** Moves to mate. python-chess proves only mates up to this length. */
 const provedMovesMax = 3;
-/** The node limit of one proof, which takes some seconds. */
+/** The node limit of one proof. A proof takes some seconds. */
 const proofNodes = 30_000;
 
 const { seed, milliseconds } = budgetOf("positions");

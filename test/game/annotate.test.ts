@@ -66,7 +66,7 @@ test("an annotated PGN replaces old evaluations and keeps the other text", () =>
   );
 });
 
-/** A game that Lichess exported with its computer analysis, shortened. */
+/** A part of a game that Lichess exported with computer analysis. */
 const lichessExport = `[Event "Rated Blitz game"]
 [Site "https://lichess.org/abcdefgh"]
 [Annotator "lichess.org"]

@@ -3,7 +3,7 @@ import { createDivider } from "../../src/game/phases.ts";
 import { startFen } from "../chess/validated.ts";
 import { gameOf } from "./games.ts";
 
-/** Games and the first plies of their phases, from the tests of scalachess. */
+/** Games with the first ply of each phase. Source: the tests of scalachess. */
 const games = [
   {
     moves:

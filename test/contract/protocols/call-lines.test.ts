@@ -14,7 +14,7 @@ const app = useApp(
 );
 const rpc = "/chess.analysis.v1.AnalysisService";
 
-/** Waits until the call is logged, and returns the log lines of the call. */
+/** Waits until the call is logged, and returns all log lines with this request id. */
 async function linesOf(requestId: string): Promise<readonly object[]> {
   const find = () => app.logged.filter((line) => (line as { requestId?: string }).requestId === requestId);
   await vi.waitFor(() => expect(find()).not.toEqual([]), patienceMs);

@@ -20,7 +20,7 @@ export interface HeadsKind {
   /** The status if a rate limit is exceeded. */
   readonly later: number;
   readonly unauthenticated: number;
-  /** False for streams of Connect: their errors have no headers. */
+  /** False for streams of Connect, because an error of a stream has no headers. */
   readonly errorsHaveHeaders: boolean;
   ask(url: string, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Heads>;
 }

@@ -42,7 +42,7 @@ function unreadSockets(): number {
     ).length;
 }
 
-/** Sends large bodies without their last byte until the server rejects a body. Returns all responses. */
+/** Sends large bodies until the server rejects a body. The last byte of each body is missing. Returns all responses. */
 async function sendUnfinished(path: string, contentType: string, batchBytes: number) {
   const many = Math.ceil(budgetBytes / (batchBytes - freeBytes)) + 1;
   const body = Buffer.alloc(batchBytes - 1, " ");

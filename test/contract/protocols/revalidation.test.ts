@@ -22,7 +22,7 @@ const left = (headers: Headers) => Number(/;r=(\d+)/.exec(headers.get("ratelimit
 describe.each(["Evaluate", "FindBestMove"] as const)("%s by GET", (call) => {
   const request = { fen: startFen, depth: 6 };
 
-  test(`${call} by GET allows caches to store the answer if they revalidate it`, async () => {
+  test(`${call} by GET allows caches to store the answer and requires revalidation`, async () => {
     const { status, headers } = await ask(call, request);
     expect(status).toBe(200);
     expect(headers.get("etag")).toMatch(/^W\/"[\w-]{22}"$/);

@@ -10,7 +10,7 @@ const app = useApp({ KIBITZ_ACCESS: "public" }, { engines: createEnginesInProces
 
 describe("a server with a busy event loop", () => {
   test.each([json, ...rpcProtocols])(
-    "a server with a busy event loop refuses analyses through $name before it reads their bodies",
+    "a server with a busy event loop refuses an analysis through $name before reading the body",
     async ({ open }) => {
       await using protocol = open(app.url);
       expect(await protocol.call("evaluate", { fen: startFen, depth: 1 })).toMatchObject({

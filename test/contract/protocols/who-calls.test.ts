@@ -267,7 +267,7 @@ interface Logged {
   readonly requestId: string;
 }
 
-/** Waits until the request is logged, and returns the log lines of the request. */
+/** Waits until the request is logged, and returns all log lines with this request id. */
 async function linesOf(app: RunningApp, requestId: string): Promise<readonly Line[]> {
   await expect.poll(() => callLinesOf(app, requestId), { interval: 2 }).not.toEqual([]);
   await sleep(1);

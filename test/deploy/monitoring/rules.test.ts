@@ -10,7 +10,6 @@ import { monitoringFolder, rulesText } from "./read-rules.ts";
 
 const folder = useTemporaryFolder();
 
-/** Throws if promtool reports an error. */
 const promtool = (...args: readonly string[]) => execFileSync("promtool", args, { encoding: "utf8" });
 
 function fileOf(name: string, content: string): string {

@@ -5,7 +5,7 @@ type Random = ReturnType<typeof createRandom>;
 /** 64 squares from a8 to h1. `1` is an empty square. */
 type Squares = string[];
 
-/** Changes a FEN one to four times. The result may be a valid FEN or nonsense. */
+/** Changes a FEN one to four times. The result is a valid FEN or an invalid FEN. */
 export function mutateFen(fen: string, random: Random): string {
   let mutant = fen;
   const changes = random.pick([1, 1, 1, 2, 2, 3, 4]);
@@ -156,8 +156,8 @@ const changeEnPassant = onField(3, (_, random) =>
 );
 
 /**
- * Places a pawn as if the pawn had just advanced two squares, and an enemy pawn beside it. In most cases, the advance was
- * possible.
+ * Places a pawn that seems to have just advanced two squares, and an enemy pawn beside this pawn. In most cases, the advance
+ * was possible.
  */
 const stepPawn: Mutation = (fen, random) => {
   const fields = fen.split(" ");

@@ -59,7 +59,7 @@ const edited = (bytes: fc.Arbitrary<string>) =>
       edits.reduce((some, { at, cut, put }) => some.slice(0, at) + put + some.slice(at + cut), text),
     );
 
-/** The limits are low, so that searches are short. Half of the requests are valid. */
+/** A request with low limits, so that the search is short. Half of these requests are valid. */
 const soundRequest = fc.record(
   {
     fen: fc.constantFrom(...knownFens()),
