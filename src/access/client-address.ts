@@ -58,7 +58,7 @@ function withoutPort(entry: string): string {
   return bracketed ?? dotted ?? entry;
 }
 
-/** `networks` are addresses or CIDRs. */
+/** The returned function is true for an address in one of the `networks`, which are addresses or CIDRs. */
 export function createNetworkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {

@@ -18,7 +18,7 @@ export type IssuedKey =
   | TooManyKeys
   | { readonly kind: "full" };
 
-/** The next key can be created in `waitMs` milliseconds. */
+/** The address or network has created `max` keys. The next key can be created in `waitMs` milliseconds. */
 export interface TooManyKeys {
   readonly kind: "too_many";
   readonly of: "address" | "network";

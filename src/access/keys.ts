@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { EndedKeys, KeyRecord } from "../storage/ports.ts";
 
-/** `kbz_`, 30 random characters (178 bits) and a checksum, which reveals a mistyped key without a look-up. */
+/** An API key is `kbz_`, 30 random characters (178 bits) and a checksum, which reveals a mistyped key without a look-up. */
 const prefix = "kbz_";
 const randomLength = 30;
 const checksumLength = 6;

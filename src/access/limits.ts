@@ -178,7 +178,7 @@ function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse
   return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
 }
 
-/** Among windows with equal remaining quota, returns the window that ends last. */
+/** Returns the window with the least remaining quota. Among equal windows, returns the window that ends last. */
 function tightest(windows: readonly RateWindow[]): RateWindow {
   const [first] = windows.toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
   return first as RateWindow;

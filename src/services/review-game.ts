@@ -47,7 +47,7 @@ export async function* reviewGame(
   const inOrder = createReorderBuffer<Analysis>();
   let place: PlaceInQueue | undefined;
   let placeChanged = Promise.withResolvers<void>();
-  // Retry a search while other searches make progress, because these may be searches of the same game.
+  // Retry a search while other searches make progress, because the other searches may belong to the same game.
   let progressedAt = performance.now();
   /** Until an engine has begun a search of this review, the review yields its queue position. */
   let hasBegun = false;

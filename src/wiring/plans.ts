@@ -119,7 +119,7 @@ function readPlan(
   if (plan.id !== "" && describedIds.has(plan.id)) {
     violations.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
   }
-  // If two errors concern the same value, the error from `brokenRules` is more exact.
+  // If two errors concern the same value, report only the error from `brokenRules`, because it is more exact.
   violations.push(
     ...unread.filter(({ pointer }) => !violations.some((violation) => violation.pointer === pointer)),
   );

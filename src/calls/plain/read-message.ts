@@ -99,7 +99,7 @@ function createListReader(
     const items: unknown[] = [];
     for (let index = 0; index < json.length && violations.length < violationsMax; index++) {
       const before = violations.length;
-      // Keep the indexes in later errors correct.
+      // Add an empty item instead of an invalid item, so that the indexes in other errors are correct.
       items.push(readItem(json[index], violations) ?? emptyItem(field));
       prefixViolations(violations, before, index);
     }

@@ -42,7 +42,7 @@ type RedisHealth =
 
 interface RedisChanges {
   change: [];
-  /** Emitted once for each error message. */
+  /** Redis has rejected one command, but executes other commands. Emitted once for each error message. */
   refused: [why: string];
 }
 
@@ -129,7 +129,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
 
   function become(kind: RedisHealth["kind"], error?: unknown): void {
     const code = error === undefined ? undefined : codeOf(error);
-    // Treat `timeout` and `lost` as the same reason: a broken connection first times out, and is then refused.
+    // Treat `timeout` and `lost` as the same reason: a broken connection first times out, and new connections are then refused.
     const newReason = code === "timeout" ? "lost" : code;
     const isNew = kind !== health.kind || newReason !== reason;
     health = kind === "up" ? { kind } : { kind, why: messageOf(error) };

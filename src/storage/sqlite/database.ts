@@ -113,7 +113,7 @@ export class Database extends DatabaseSync {
     return this.#retried("write", () => {
       const file = this.location();
       if (inodeOf(file) !== this.#inode) {
-        // SQLite would still write into the deleted file, and the data would be lost when the process ends.
+        // Reject the write, because SQLite would still write into the deleted file, and the data would be lost.
         throw new StoreUnavailable(
           `${file} was deleted or replaced while it was in use: start the server again`,
         );
@@ -173,7 +173,7 @@ export function restrictToOwner(file: string): void {
   try {
     chmodSync(file, 0o600);
   } catch {
-    // The file belongs to another user, who has given access to it on purpose.
+    // Ignore the failure: the file belongs to another user, who has given access to the file on purpose.
   }
 }
 
@@ -209,7 +209,7 @@ export function transaction<T>(database: DatabaseSync, run: () => T): T {
     database.exec("COMMIT");
     return result;
   } catch (error) {
-    // A full disk has already ended the transaction. A second rollback would throw another error.
+    // Do not roll back twice: a full disk has already ended the transaction, and a second rollback would throw.
     if (database.isTransaction) {
       database.exec("ROLLBACK");
     }
