@@ -30,9 +30,7 @@ const evaluation: Kind = {
 
 const writeBestMove = createMessageWriter(FindBestMoveResponseSchema);
 
-/**
- * `kibitz bestmove` calls `StreamEvaluate` instead of `FindBestMove`, because a stream can report the progress of the search.
- */
+/** `kibitz bestmove` calls `StreamEvaluate` instead of `FindBestMove`, because a stream can report progress. */
 const bestMove: Kind = {
   json: ({ $typeName: _, ...answer }) => writeBestMove(create(FindBestMoveResponseSchema, answer)),
   report: reportOfBestMove,

@@ -50,14 +50,14 @@ export function askHere(input: Input, options: TargetOptions): Target {
     preflight: async (message, method) => (await service()).preflight.message(message, method, localAccount),
     async [Symbol.asyncDispose]() {
       left.abort(new Error("the command has ended"));
-      // Ignore the error: the call that tried to open the engines has already reported it.
+      // Ignore the error, which the call that opened the engines has already reported.
       const opened = await opening?.catch(() => undefined);
       await opened?.[Symbol.asyncDispose]();
     },
   };
 }
 
-/** If the answer store fails, the error is logged at the level `info`, because the command succeeds without the store. */
+/** Logs an error of the answer store at the level `info`, because the command succeeds without the store. */
 async function open(
   { host, values: { engine, path } }: Input,
   { stores = false, settings }: TargetOptions,
@@ -68,7 +68,6 @@ async function open(
   const log = await createLog(config.logLevel, host.stderr, host);
   const info: Log["info"] = (fields, message) => log.info(fields, message);
   await using opened = new AsyncDisposableStack();
-  // Start only the engine that the command names.
   const wanted = {
     engine: typeof engine === "string" ? engine : "latest",
     path: path === "native" || path === "wasm" ? path : "auto",
@@ -83,10 +82,7 @@ async function open(
   return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/**
- * Validates a request before an engine is started, because an engine needs a second to start. Throws KibitzError for an invalid
- * request.
- */
+/** Validates a request before an engine is started, because a start takes a second. Throws KibitzError. */
 function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const message = readRequest(sent);
   const request = requestFromMessage(message);

@@ -17,13 +17,11 @@ interface AskManyOptions {
   onWait(wait: Wait): void;
 }
 
-/** The shortest wait before a retry, even if the service suggests a shorter wait. */
 const waitMinMs = 1000;
 
 /**
- * Sends the requests in batches, and yields each answer as soon as it arrives. The index of an answer is the index of its
- * request in `requests`. Retries a request that the service rejects with the status 429.
- * @throws KibitzError if the service rejects a batch and a retry is useless; the reason of `signal` if `signal` is aborted
+ * Sends requests in batches, and yields each answer when it arrives, with the index of its request.
+ * Retries a request that is rejected with the status 429. Throws KibitzError if the service rejects a batch for another reason.
  */
 export async function* askMany(
   requests: Iterable<AnalysisRequest>,
@@ -89,10 +87,7 @@ export function printWait({ ms, code }: Wait, stderr: Output): void {
   stderr.write(`kibitz: ${code.replaceAll("_", " ")}, retrying in ${durationText(ms / 1000)}\n`);
 }
 
-/**
- * Returns the wait before a retry for `rate_limited`, `quota_exhausted` and `concurrency_limited`. Returns undefined for all
- * other errors.
- */
+/** Returns the wait before a retry in milliseconds, or undefined for an error that is not about a rate or a quota. */
 export function waitOf({
   code,
   retryAfterMs,

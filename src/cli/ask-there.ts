@@ -9,19 +9,13 @@ import type { Target } from "./target.ts";
 
 interface RemoteTimes {
   readonly connectMaxMs: number;
-  /**
-   * The longest time without a message from the service. This time exceeds the longest wait in the queue plus the longest
-   * search.
-   */
+  /** Longer than the longest wait in the queue plus the longest search. */
   readonly silenceMaxMs: number;
 }
 
 const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 };
 
-/**
- * Calls a running service. A caller that stops reading a stream must abort its signal, because Connect does not cancel the
- * request.
- */
+/** Calls a running service. Abort the signal of an unfinished stream, because Connect does not cancel the request. */
 export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Target {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
   const agent = createAgent(url, connectMaxMs);
@@ -58,7 +52,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
       },
     },
     host: new URL(url).host,
-    // Do not validate the request here: the service has its own rules, and its errors already contain a suggested request.
+    // Do not validate the request here, because the rules of a newer service can differ.
     read: async (sent) => readSendable(sent),
     preflight: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
     async [Symbol.asyncDispose]() {
@@ -67,7 +61,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
   };
 }
 
-/** A call to a running service. The call is aborted if the service sends nothing for too long. */
+/** A call that is aborted if the service sends nothing for too long. */
 interface RemoteCall extends Disposable {
   readonly signal: AbortSignal;
   read<T>(messages: AsyncIterable<T>): AsyncIterable<T>;
@@ -76,7 +70,7 @@ interface RemoteCall extends Disposable {
 
 function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: number): RemoteCall {
   const own = new AbortController();
-  // Call `unref`, so that this timer cannot keep the process alive after the end of the connection.
+  // Call `unref`, so that the timer does not keep the process alive.
   const silence = setTimeout(() => {
     const seconds = silenceMaxMs / 1000;
     const message = `${url} was silent for ${seconds} s: look whether the service still runs, and ask again`;
@@ -108,7 +102,7 @@ function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: n
   return call;
 }
 
-/** Limits the time for a connection attempt: the default of the operating system is two minutes. */
+/** Limits the time for a connection attempt, which is two minutes by default on Linux. */
 function createAgent(url: string, connectMaxMs: number): http.Agent {
   const agent = new (url.startsWith("https:") ? https : http).Agent({ keepAlive: true });
   const connect = agent.createConnection.bind(agent);

@@ -2,10 +2,7 @@ import type { CommandInput } from "./command.ts";
 import { remoteAddressOf } from "./remote-address.ts";
 import type { Target, TargetOptions } from "./target.ts";
 
-/**
- * With `--url`, imports only the HTTP client. Without `--url`, imports only the service. Throws UsageError if `--url` is
- * invalid.
- */
+/** Imports the HTTP client only with `--url`, and the service only without `--url`. Throws UsageError if `--url` is invalid. */
 export async function ask(
   input: Pick<CommandInput, "values" | "host" | "signal">,
   options: TargetOptions = {},

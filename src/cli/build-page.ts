@@ -8,17 +8,13 @@ import type { Log } from "../log/log.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builder = "tools/build-page.ts";
 
-/** The sources of the page. The list includes folders, because a deleted file changes the modification time of its folder. */
+/** Includes folders, because a deleted file changes the modification time of its folder. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
-  // The modules of the service that the page imports, and all imports of these modules.
   ...["gen/**", "src/{calls/plain,chess,errors,game,protocols/json,text}/**"],
 ];
 
-/**
- * Builds the page in a child process if the page is missing or older than its sources. If the build fails, logs the error and
- * keeps the old page. Never rejects.
- */
+/** Builds the page if the page is missing or older than its sources. Never rejects: a failed build keeps the old page. */
 export async function buildPageIfStale(
   log: Pick<Log, "info" | "warn">,
   signal: AbortSignal,
@@ -46,7 +42,7 @@ async function isStale(): Promise<boolean> {
   return Math.max(...times) >= (await timeOf("dist/web/index.html"));
 }
 
-/** Returns the modification time of a file in milliseconds, or 0 if the file does not exist. */
+/** In milliseconds. Returns 0 if the file does not exist. */
 async function timeOf(path: string): Promise<number> {
   return (await stat(`${root}/${path}`).catch(() => ({ mtimeMs: 0 }))).mtimeMs;
 }

@@ -2,10 +2,7 @@ import { tmpdir, userInfo } from "node:os";
 import { isAbsolute, join } from "node:path";
 import type { Host } from "./host.ts";
 
-/**
- * Returns the user's cache folder. Ignores a relative `XDG_CACHE_HOME`, as
- * https://specifications.freedesktop.org/basedir/latest/ requires.
- */
+/** Ignores a relative `XDG_CACHE_HOME`, as https://specifications.freedesktop.org/basedir/latest/ requires. */
 export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.platform): string {
   const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData = "", HOME = "" } = env;
   const home = isAbsolute(HOME) ? HOME : homeByUserId();
@@ -22,12 +19,12 @@ export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.pla
   }
 }
 
-/** Ignores `HOME`: `os.homedir()` returns `HOME` even if `HOME` is empty or relative. */
+/** Does not use `os.homedir()`, which returns `HOME` even if `HOME` is empty or relative. */
 function homeByUserId(): string {
   try {
     return userInfo().homedir;
   } catch {
-    // In some containers, the user id has no name.
+    // In some containers, the user id has no user name.
     return join(tmpdir(), `kibitz-${process.getuid?.()}`);
   }
 }

@@ -2,7 +2,7 @@ import type { ParseArgsConfig } from "node:util";
 import type { Host } from "./host.ts";
 import { wrapped } from "./style.ts";
 
-/** Exit codes. `usage` means that the user must change arguments or input. `failure` means any other error. */
+/** `usage` means that the user must change the arguments or the input. `failure` means any other error. */
 export const exitCode = { ok: 0, failure: 1, usage: 2, interrupted: 130 } as const;
 
 export interface Command {
@@ -10,9 +10,7 @@ export interface Command {
   readonly usage: string;
   readonly about: string;
   readonly options: Readonly<Record<string, CommandOption>>;
-  /** Paragraphs that the help prints below the options. */
   readonly notes: readonly string[];
-  /** Resolves with the exit code. */
   run(input: CommandInput): Promise<number>;
 }
 
@@ -29,10 +27,8 @@ export interface CommandInput {
   readonly host: Host;
 }
 
-/** Thrown for wrong arguments. The message explains how to correct the arguments. */
 export class UsageError extends Error {}
 
-/** @param columns the largest number of characters in a line */
 export function helpOfAll(commands: readonly Command[], columns?: number): string {
   return fitted(columns, [
     "Kibitz: chess position analysis with a real Stockfish, as a server or on the command line.",
@@ -68,10 +64,7 @@ function rowOfOption([name, { short, value, about }]: [string, CommandOption]): 
   return [`${short ? `-${short}, ` : "    "}--${name}${value ? ` ${value}` : ""}`, about];
 }
 
-/**
- * Formats two columns. If the left column is wider than half of `width`, the right column is below the left column. `width` is
- * in characters.
- */
+/** Formats two columns. Puts the right column below the left column if the left column is wider than half of `width`. */
 export function table(rows: readonly Row[], width = Number.POSITIVE_INFINITY): readonly string[] {
   const indent = rows.reduce((widest, [left]) => Math.max(widest, left.length), 0) + 4;
   return indent > width / 2

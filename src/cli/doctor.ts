@@ -44,7 +44,7 @@ export const doctorCommand: Command = {
   },
 };
 
-/** Does not check the version of Node: `bin/kibitz.js` has already rejected an old version. */
+/** Omits the version of Node, which `bin/kibitz.js` has already checked. */
 function* checkMachine(): Iterable<Finding> {
   const { platform, arch, versions } = process;
   const cores = plural(availableParallelism(), "core");

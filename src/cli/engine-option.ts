@@ -4,8 +4,7 @@ import type { EngineOption } from "../engine/engine.ts";
 export type { EngineOption };
 
 /**
- * Reads the engine options from the description that the service sends. Skips an option of an unknown type, because the service
- * may be newer than this program.
+ * Reads the engine options that the service describes. Skips unknown types, because the service may be newer than this program.
  */
 export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly EngineOption[] {
   const properties = objectOf(optionsSchema?.properties);

@@ -21,7 +21,7 @@ import { plural } from "./style.ts";
 import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/** Prints reports in the order of the file. With `--json`, prints each answer as soon as it arrives, with its line number. */
+/** Prints reports in the order of the file. With `--json`, prints each answer as soon as it arrives. */
 export async function evaluateFile(file: string, input: CommandInput): Promise<number> {
   const { values, host, signal } = input;
   const template = readRequestOfMany(input);
@@ -55,7 +55,7 @@ export async function evaluateFile(file: string, input: CommandInput): Promise<n
   }
   progress.clear();
   printTotals(host.stderr, positions.length, counts);
-  // Exit with `failure` if a valid position could not be evaluated, because a retry may succeed.
+  // Prefer `failure`, because a retry may succeed.
   return counts.failed > 0 ? exitCode.failure : counts.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 
@@ -77,7 +77,7 @@ function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | u
   return exitCodeOf({ code: knownCodeOf(outcome.value) }) === exitCode.usage ? "refused" : "failed";
 }
 
-/** `line` is the line number in the file. The first line has the number 1. */
+/** The first line has the number 1. */
 interface NumberedPosition extends PositionLine {
   readonly line: number;
 }
@@ -133,7 +133,6 @@ function wantedOf({ best, avoid }: PositionLine): string {
   return [...best, ...avoid.map((move) => `not ${move}`)].join(" or ");
 }
 
-/** Prints the totals to standard error, because programs read standard output. */
 function printTotals(
   stderr: Output,
   total: number,

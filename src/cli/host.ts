@@ -1,12 +1,10 @@
 import { fstatSync, writeSync } from "node:fs";
 import type { Readable } from "node:stream";
 
-/** The signals of Ctrl-C, of a process supervisor, and of a terminal that is closed. */
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type StopSignal = (typeof stopSignals)[number];
 
-/** The parts of `process` that commands use, so that tests can replace them. */
 export interface Host {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly stdin: Readable;
@@ -22,13 +20,12 @@ export interface Output {
   readonly fd: number;
   readonly isTTY?: boolean;
   readonly columns?: number;
-  /** Returns `false` if the buffer is full. In this case, `drain` is emitted when more text can be written. */
   write(text: string): unknown;
   once(event: "error" | "drain", listener: (error: Error) => void): unknown;
 }
 
 export function hostOfProcess(): Host {
-  // Ignore a message that cannot be written. The error must not end the command early, with another exit code.
+  // Ignore the error, so that the command does not end early with another exit code.
   process.stderr.on("error", () => {});
   return {
     env: process.env,
@@ -67,7 +64,7 @@ export function fileOutput(fd: number): Output {
         }
       }
     },
-    // Ignore `drain`: nothing waits for this event, because `write` never returns false.
+    // Ignore `drain`: `write` never returns false, so nothing waits for this event.
     once: (_event, listener) => listeners.push(listener),
   };
 }

@@ -50,7 +50,6 @@ export const keysCommand: Command = {
     const config = loadConfig(input.host.env);
     await using opened = await openKeys(config);
     const { place, isNew } = opened;
-    // Print the location of the keys, because a key is valid only for a server with the same database.
     if (isNew || action === createKey || action === rotate) {
       input.host.stderr.write(`kibitz: the keys are in ${place}${isNew ? " (new)" : ""}\n`);
     }
@@ -59,7 +58,7 @@ export const keysCommand: Command = {
   },
 };
 
-/** Uses the clock of Redis if several nodes use the same keys, because the clocks of the nodes may differ. */
+/** Uses the clock of Redis if several nodes share the keys, because the clocks of the nodes may differ. */
 const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now());
 
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
@@ -144,7 +143,7 @@ async function rotate(input: CommandInput, issuer: KeyIssuer, config: Config): P
   return show(input, issued, config);
 }
 
-/** Writes only the key to standard output, so that a script can read the key. Writes the id to standard error. */
+/** Writes only the key to standard output, so that a script can read the key. */
 function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays }: Config): number {
   if (issued.kind !== "issued") {
     throw new Error("keys that the operator issues have no terms");
@@ -153,14 +152,13 @@ function show({ values, host }: CommandInput, issued: IssuedKey, { keyExpiryDays
   if (values.json) {
     host.stdout.write(`${JSON.stringify({ ...jsonOf(record, createKeyExpiry(keyExpiryDays)), key })}\n`);
   } else {
-    // Print the id first, so that the user knows which key to revoke if the key itself cannot be written.
+    // Print the id first, so that the user can revoke the key even if the key itself cannot be written.
     host.stderr.write(`id ${record.id}, plan ${record.plan}. The key will not be shown again.\n`);
     host.stdout.write(`${key}\n`);
   }
   return exitCode.ok;
 }
 
-/** @throws UsageError if the number of arguments after the action is not `count` */
 function onlyArguments({ positionals }: CommandInput, count: 0 | 1, what = "the id of a key"): string {
   const [action, argument = "", ...more] = positionals;
   if ((count === 1) !== (argument !== "") || more.length > 0) {

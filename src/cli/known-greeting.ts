@@ -7,14 +7,14 @@ import { loadConfig } from "../wiring/config.ts";
 import { cacheFolderOf } from "./cache-folder.ts";
 import type { CommandInput } from "./command.ts";
 
-/** The stored answer to the command `uci`. A chess program gets this answer before an engine has started. */
+/** The stored answer to the command `uci`, which is sent before an engine has started. */
 export interface KnownGreeting {
-  /** Undefined if no answer is stored for the present engines, or if the stored file is damaged. */
+  /** Undefined if no answer is stored for the present engines. */
   readonly lines: readonly string[] | undefined;
   keep(lines: readonly string[]): Promise<void>;
 }
 
-/** Reads the stored answer. The file name contains a digest of the engine files and of all settings that select the engine. */
+/** The file name contains a digest of the engine files and of all settings that select the engine. */
 export async function readKnownGreeting({
   values,
   host,
@@ -32,12 +32,11 @@ export async function readKnownGreeting({
     async keep(kept) {
       const text = kept.join("\n");
       try {
-        // Import this module only here, so that the command starts quickly.
         const { makeFolder } = await import("../storage/sqlite/database.ts");
         makeFolder(folder);
         await writeFile(file, `${digestOf(text)}\n${text}`, { mode: 0o600 });
       } catch {
-        // Ignore a failed write: without the file, the next start waits for its engine.
+        // Ignore the error: without the file, the next start only waits for its engine.
       }
     },
   };

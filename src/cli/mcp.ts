@@ -87,9 +87,7 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
   };
 }
 
-/**
- * Calls about the rules of chess need no engine. This process answers such calls even with `--url`, and no rate limit applies.
- */
+/** This process answers calls about the rules of chess even with `--url`, because these calls need no engine. */
 function answerersOf({ transport, preflight }: Target): Answerers {
   return {
     plain: createPlainCalls({
@@ -145,10 +143,7 @@ async function* onlyOne(message: Message): AsyncGenerator<Message> {
   yield message;
 }
 
-/**
- * Makes the message of a connection error or configuration error visible to the language model, because the user can fix the
- * cause.
- */
+/** Makes a connection error or configuration error visible to the language model, because the user can fix the cause. */
 function readable(thrown: unknown): unknown {
   return thrown instanceof UnreachableError || thrown instanceof ConfigError
     ? new KibitzError("internal", thrown.message, { cause: thrown })

@@ -5,7 +5,7 @@ import { plural } from "./style.ts";
 import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/** Writes a key as a line of JSON. The line contains the hash of the key but not the key itself. */
+/** Writes a key as a line of JSON, which contains only the hash of the key. */
 export function lineOfKey(record: KeyRecord): string {
   const { id, hash, name = null, plan, createdAt, issuedTo = null, lastUsedAt, revokedAt } = record;
   const json = {
@@ -27,9 +27,8 @@ export function timeOf(ms: number | undefined): string | null {
 }
 
 /**
- * Adds the keys that are missing in the store, and revokes keys that the file marks as revoked. Reports and skips a key that
- * conflicts with a stored key.
- * @throws UsageError for an invalid file, before any key is added
+ * Adds missing keys and revocations. Reports and skips a key that conflicts with a stored key.
+ * Throws UsageError for an invalid file, before any key is added.
  */
 export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
   const content = await readText(file, host.stdin).catch((error: Error) => {
@@ -68,7 +67,6 @@ async function importKey(keys: KeyStore, record: KeyRecord) {
   return "revoked";
 }
 
-/** @throws UsageError that names the first invalid line */
 function recordsFrom(content: string): readonly KeyRecord[] {
   return content.split("\n").flatMap((line, index) => {
     const record = line.trim() === "" ? [] : recordFrom(line);
@@ -116,11 +114,10 @@ function fieldsOf(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
-/** Accepts a text of at most 256 characters without control characters. */
 const isText = (value: unknown): value is string =>
   typeof value === "string" && /^\P{Cc}{0,256}$/u.test(value);
 
-/** Parses an ISO 8601 time into milliseconds since 1970. Returns NaN for an invalid value, and undefined for null. */
+/** Returns milliseconds since 1970, NaN for an invalid value, or undefined for null. */
 function msFrom(value: unknown): number | undefined {
   return value === null ? undefined : Date.parse(String(value));
 }

@@ -2,10 +2,7 @@ import type { Host } from "./host.ts";
 
 const checkEveryMs = 1000;
 
-/**
- * Calls `gone` once when npm, npx or their shell has ended. Without this function, the server would keep running and keep its
- * port, because most shells do not forward npm's SIGTERM. Returns a function that stops the timer.
- */
+/** Calls `gone` when npm or npx has ended, because most shells do not forward npm's SIGTERM to the server. */
 export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => void {
   if (!isAwaitedByNpm(env.npm_lifecycle_script)) {
     return () => {};
@@ -21,15 +18,15 @@ export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => v
 }
 
 /**
- * Returns true if `script` starts `kibitz` in the foreground. `script` can be the script of a parent process, because
- * environment variables are inherited.
+ * True if the script runs `kibitz` in the foreground. The script can belong to a parent process, whose environment is
+ * inherited.
  */
 function isAwaitedByNpm(script = ""): boolean {
   const background = /(?<![&>])&(?![&>])/;
   return /\bkibitz\b/.test(script) && !background.test(script);
 }
 
-/** This check is necessary on Windows, where `process.ppid` does not change when the parent process ends. */
+/** Windows does not change `process.ppid` when the parent process ends. */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);

@@ -42,7 +42,7 @@ export function problemJson(error: KibitzError): string {
   );
 }
 
-/** Returns suggestions that the message of the error does not contain. */
+/** Returns the suggestions that the error message does not contain. */
 function nextSteps(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
@@ -62,7 +62,7 @@ function nextSteps(error: KibitzError): readonly string[] {
   return ways.filter((way) => typeof way === "string");
 }
 
-/** Long values in error output are shortened, because a complete game would fill the terminal. `--json` shortens nothing. */
+/** Limits for values in error output. `--json` shortens nothing. */
 const shownMax = { characters: 200, items: 40 };
 
 function shortened(_name: string, value: unknown): unknown {
@@ -74,7 +74,7 @@ function shortened(_name: string, value: unknown): unknown {
     : value;
 }
 
-/** Returns `failure` for a request that was rejected with the status 429, because the user need not change such a request. */
+/** Returns `failure` for the status 429, because the user need not change the request. */
 export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;

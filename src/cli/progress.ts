@@ -1,7 +1,7 @@
 import { withoutControls } from "../text/plain-text.ts";
 import type { Output } from "./host.ts";
 
-/** A line of the terminal that is overwritten many times. Nothing is written to a stream that is not a terminal. */
+/** A line of the terminal that is overwritten many times. Writes nothing if the stream is not a terminal. */
 interface StatusLine {
   show(text: string): void;
   clear(): void;
@@ -10,7 +10,7 @@ interface StatusLine {
 export function createStatusLine(stream: Output): StatusLine {
   const write = (text: string) => void (stream.isTTY && stream.write(`\r\x1b[K${text}`));
   return {
-    // Shorten the line: a line that is wider than the terminal wraps, and a wrapped line cannot be cleared.
+    // Shorten the line, because a line that wraps cannot be cleared.
     show: (text) => write(withoutControls(text).slice(0, (stream.columns || 80) - 1)),
     clear: () => write(""),
   };

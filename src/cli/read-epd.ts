@@ -4,9 +4,9 @@ import { validatePosition } from "../chess/validate-position.ts";
 export interface PositionLine {
   readonly fen: string;
   readonly id: string | undefined;
-  /** The operands of the EPD operation `bm` (best move), without validation. `dm 3` (mate in 3 moves) is stored as `#3`. */
+  /** The operands of the EPD operation `bm` (best move). `dm 3` (mate in 3 moves) is stored as `#3`. */
   readonly best: readonly string[];
-  /** The operands of the EPD operation `am` (avoid move), without validation. */
+  /** The operands of the EPD operation `am` (avoid move). */
   readonly avoid: readonly string[];
 }
 
@@ -39,10 +39,7 @@ function operationsOf(text: string): [string, string[]][] {
   });
 }
 
-/**
- * Builds the last two fields of a FEN from the operations `hmvc` and `fmvn`. Returns an empty text if both operations are
- * missing.
- */
+/** Builds the last two fields of a FEN from the operations `hmvc` and `fmvn`, or returns an empty text. */
 function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
   const halfmoves = operations.get("hmvc")?.[0];
   const fullmoves = operations.get("fmvn")?.[0];
@@ -51,18 +48,17 @@ function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
 
 export interface FoundMove {
   readonly uci: string;
-  /** The number of moves to mate: positive if White mates, negative if Black mates. Undefined if no mate was found. */
+  /** Positive if White mates in this number of moves, negative if Black mates. Undefined if no mate was found. */
   readonly mate: number | undefined;
 }
 
-/** Compares the found move with the operands of `bm`, `dm` and `am`. Returns undefined if the line has no such operands. */
+/** Returns undefined if the line has no operation `bm`, `dm` or `am`. */
 export function isSolved({ fen, best, avoid }: PositionLine, { uci, mate }: FoundMove): boolean | undefined {
   if (best.length === 0 && avoid.length === 0) {
     return undefined;
   }
   const validation = validatePosition({ fen, moves: [], chess960: false });
   const isFound = (written: string) => {
-    // Remove `!` and `?` from the move, and a comma after it.
     const move = written.replace(/[,!?]+$/, "");
     if (validation.kind !== "position") {
       return false;

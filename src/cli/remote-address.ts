@@ -4,10 +4,9 @@ import { type Command, type CommandInput, UsageError } from "./command.ts";
 import type { Host } from "./host.ts";
 
 export interface RemoteAddress {
-  /** The URL of the service without a trailing slash. The URL may include a path. */
+  /** Without a trailing slash. The URL may include a path. */
   readonly url: string;
   readonly key: string | undefined;
-  /** The headers of W3C Trace Context, from the environment of this process. */
   readonly trace?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -41,15 +40,12 @@ export function remoteAddressOf({
   };
 }
 
-/**
- * Reads TRACEPARENT and TRACESTATE, with which OpenTelemetry links a child process to the trace of its parent. Ignores invalid
- * values.
- */
+/** Reads the environment variables with which OpenTelemetry links a child process to the trace of its parent. */
 function traceFrom({ TRACEPARENT, TRACESTATE }: Host["env"]): RemoteAddress["trace"] {
   if (TRACEPARENT === undefined || tracePlaceOf(TRACEPARENT) === undefined) {
     return undefined;
   }
-  // Validate the value, because it becomes the value of an HTTP header.
+  // Validate the text, because it becomes the value of an HTTP header.
   const state = TRACESTATE !== undefined && /^[ -~]{1,512}$/.test(TRACESTATE) ? TRACESTATE : undefined;
   return { traceparent: TRACEPARENT, ...(state !== undefined && { tracestate: state }) };
 }
@@ -73,7 +69,7 @@ function baseUrlOf(text: string): string {
   return `${url.origin}${url.pathname}`.replace(/\/+$/, "");
 }
 
-/** Throws UsageError for an invalid key. The message never contains the key. */
+/** Throws a UsageError whose message never contains the key. */
 function readKey(key: string): string {
   if (!/^[!-~]+$/.test(key)) {
     throw new UsageError("the API key has characters that no key has: copy it again, without spaces");

@@ -5,7 +5,7 @@ import { KibitzError, type Violation } from "../errors/errors.ts";
 import { withoutControls } from "../text/plain-text.ts";
 
 export class RemoteError extends KibitzError {
-  /** The problem document of the service. A newer service may send an unknown `code`. */
+  /** A newer service may send an unknown `code`. */
   readonly problem: Problem;
 
   /** @param url the base for relative URLs in the problem document */
@@ -28,12 +28,11 @@ function fullUrl(path: string, url: string): string {
   return path.startsWith("/") ? `${url}${path}` : path;
 }
 
-/** Thrown if no Kibitz service answered. The message names the cause and a solution. */
 export class UnreachableError extends Error {}
 
 const nextActions: readonly NextAction[] = errorCodes.map((code) => errorKind(code).nextAction);
 
-/** Returns a known code with the same HTTP status if the code is unknown. A newer service may send unknown codes. */
+/** Returns a known code with the same HTTP status if a newer service sent an unknown code. */
 export function knownCodeOf({ code, status }: Problem): ErrorCode {
   return (
     errorCodes.find((known) => known === code) ??
@@ -55,10 +54,7 @@ function violationOf(
   };
 }
 
-/**
- * Returns a RemoteError for an error that the service reported. Returns an UnreachableError if no Kibitz service answered, or
- * if the connection broke.
- */
+/** Returns an UnreachableError if no Kibitz service answered or if the connection broke. */
 export function errorFromRemote(thrown: unknown, url: string): Error {
   if (thrown instanceof KibitzError || thrown instanceof UnreachableError) {
     return thrown;
@@ -116,7 +112,7 @@ function unreachable(error: ConnectError, address: string): UnreachableError {
     }
   }
   const said = withoutControls(error.rawMessage.slice(0, 200));
-  // Connect reports `Unavailable` for some HTTP statuses of servers that do not use Connect, such as a proxy.
+  // Connect also reports `Unavailable` for some HTTP statuses of other servers, such as a proxy.
   const message =
     error.code === Code.Unavailable
       ? `what answers at ${address} in the place of the service says ${said}: ask again later, or ask who runs it`

@@ -9,7 +9,7 @@ import { withoutControls } from "../text/plain-text.ts";
 import { scoreFromMessage } from "./score-from-message.ts";
 import { wrapped } from "./style.ts";
 
-/** `columns` is the largest number of characters in a line. Undefined means no limit. */
+/** `columns` is the maximum line length in characters. Undefined means no limit. */
 export type Report = (answer: EvaluateResponse, columns: number | undefined) => string;
 
 export const reportOfEvaluation: Report = (answer, columns) => {
@@ -72,10 +72,7 @@ function endOf(reason: StopReason | undefined): string {
   return reason === StopReason.DEPTH ? "" : `, stopped by ${wordOf(StopReason, reason)}`;
 }
 
-/**
- * Returns the name that the JSON API uses for an enum value, such as `server_limit`. Returns the number if the value is
- * unknown.
- */
+/** Returns the JSON name of an enum value, such as `server_limit`, or the number of an unknown value. */
 export function wordOf(values: Readonly<Record<string, number>>, value: number): string {
   const name = Object.keys(values).find((name) => values[name] === value);
   return name?.toLowerCase() ?? String(value);

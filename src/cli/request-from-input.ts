@@ -46,18 +46,14 @@ export const searchOptions = {
   json: { type: "boolean", about: "print the API's answer, or the problem, as one line of JSON" },
 } as const satisfies Command["options"];
 
-/** A valid placeholder: the options of a request are validated before the real positions are known. */
+/** A valid placeholder, because the options are validated before the positions are known. */
 const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
 
-/**
- * Validates the options once for all positions of a command. The positions are validated later.
- * @throws KibitzError if an option is invalid
- */
+/** Validates the options once for all positions of a command. Throws KibitzError for an invalid option. */
 export function readRequestOfMany(input: CommandInput): AnalysisRequest {
   return readRequest(requestFromInput({ ...input, positionals: [anyFen] }));
 }
 
-/** @throws KibitzError if the request breaks the rules for requests in JSON */
 export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, violations } = readValidated(sent);
   if (violations.length > 0) {
@@ -66,7 +62,7 @@ export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/** Does not validate values, because the service validates them. Throws KibitzError if the request cannot be encoded. */
+/** Converts a request without validation. Throws KibitzError if the request cannot be encoded. */
 export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, unreadable, violations } = readValidated(sent);
   if (unreadable) {
@@ -82,7 +78,7 @@ function readValidated(sent: Readonly<Record<string, unknown>>) {
   return { message, unreadable: reading.violations.length > 0, violations };
 }
 
-/** Returns the request in the form of the JSON API, so that the rules of the JSON API can validate the request. */
+/** Returns the request in the form of the JSON API, because the JSON API validates the request. */
 export function requestFromInput({ values, positionals }: CommandInput): Record<string, unknown> {
   if (positionals.length === 0) {
     throw new UsageError("give the position as a FEN");
@@ -120,7 +116,7 @@ function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
   );
 }
 
-/** Converts numbers and booleans. Returns any other text unchanged, because the validation of the request rejects such text. */
+/** Returns a text that is not a number or boolean unchanged. The validation of the request rejects this text later. */
 function valueOfText(text: string): number | boolean | string {
   if (/^-?\d+(\.\d+)?$/.test(text)) {
     return Number(text);

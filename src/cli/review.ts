@@ -97,7 +97,6 @@ type ReviewGame = Client<typeof GameService>["reviewGame"];
 
 interface Run {
   readonly input: CommandInput;
-  /** The options that are equal in all review requests. */
   readonly request: Parameters<ReviewGame>[0];
   readonly reviewGame: ReviewGame;
   readonly annotated: AnnotatedFile | undefined;
@@ -106,12 +105,11 @@ interface Run {
 
 interface Counts {
   games: number;
-  /** The number of games that an earlier run had written to the output file. */
+  /** Games that an earlier run wrote to the output file. */
   alreadyInOutput: number;
-  /** The number of games without moves, such as forfeits. */
+  /** Games without moves, such as forfeits. */
   withoutMoves: number;
   refused: number;
-  /** The number of files that have no games or could not be read. */
   filesRefused: number;
 }
 
@@ -126,12 +124,11 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
       try {
         await reviewSource(source, place, run);
       } catch (thrown) {
-        // Report an invalid game, and continue with the next game. Any other error would also affect all other games.
+        // Continue after an invalid game. Any other error would also affect the next games.
         if (!(thrown instanceof KibitzError && isOfGame(thrown))) {
           throw thrown;
         }
-        // If the game cannot be read, the message contains the line and column. If the service rejects the game, the message
-        // contains no line.
+        // Only an error that this process found in the PGN has a line number.
         const isPlaced = thrown.violations.some((violation) => violation.place?.line !== undefined);
         reportRefusal(thrown, place, isPlaced ? (isOneOfMany ? `${file.name}: ` : "") : `${title}: `, run);
       }
@@ -195,7 +192,6 @@ async function reviewSource(source: PgnSource, place: GamePlace, run: Run): Prom
 
 const writeReview = createMessageWriter(GameReviewSchema);
 
-/** The number of characters in a line if the width of the terminal is unknown. */
 const usualColumns = 80;
 
 /** Waits and retries as often as a rate limit requires, because a run may review thousands of games. */

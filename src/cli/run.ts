@@ -15,7 +15,6 @@ import { type Host, hostOfProcess, stopSignals } from "./host.ts";
 import { onNpmGone } from "./npm-gone.ts";
 import { columnsOf } from "./style.ts";
 
-/** Runs `kibitz serve` if `args` is empty. Resolves with the exit code. */
 export async function run(args: readonly string[], host: Host = hostOfProcess()): Promise<number> {
   host.stdout.once("error", (error) => host.exit(whyNotWritten(error, host)));
   const [first, ...rest] = args;
@@ -39,10 +38,10 @@ export async function run(args: readonly string[], host: Host = hostOfProcess())
   return runCommand(name, await command(), named ? rest : args, host);
 }
 
-/** Reports that output could not be written, for example on a full disk. Returns the exit code. */
+/** Reports output that could not be written, for example on a full disk. Returns the exit code. */
 function whyNotWritten(error: NodeJS.ErrnoException, { stderr }: Host): number {
   if (error.code === "EPIPE") {
-    // The program that reads the pipe, such as `head`, needs no more output.
+    // The reader of the pipe, such as `head`, needs no more output.
     return exitCode.ok;
   }
   stderr.write(`kibitz: standard output cannot be written: ${error.message}. It is not complete.\n`);
@@ -58,7 +57,7 @@ async function runCommand(
   const interrupted = new AbortController();
   const interrupt = (cause: NodeJS.Signals) => {
     if (interrupted.signal.aborted) {
-      // Exit explicitly. In a container, this process has the id 1, and the kernel does not end such a process after a signal.
+      // Exit explicitly: in a container, this process has the id 1, and the kernel does not end this process after a signal.
       host.exit(exitCode.interrupted);
     }
     interrupted.abort(new Error(cause));
@@ -100,7 +99,6 @@ function complain({ stderr }: Host, message: string, help: string): number {
   return exitCode.usage;
 }
 
-/** @throws UsageError with Node's message for unknown arguments */
 function readArguments(
   command: Command,
   args: readonly string[],

@@ -25,16 +25,16 @@ export const serveCommand: Command = {
   async run({ signal, host }) {
     const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
-    // On a terminal, log long lines only at the level `debug`, because they would fill the terminal.
+    // Log long lines only at the level `debug`, because they would fill the terminal.
     const logForPrograms: Log["info"] = (...line) =>
       host.stdout.isTTY ? log.debug(...line) : log.info(...line);
     logForPrograms({ settings: settingsForLog(config) }, "settings");
 
     try {
-      // Make the folder before the engines start, because their sandbox can only hide a folder that already exists.
+      // Make the folder first, because the sandbox can hide only a folder that exists.
       makeFolder(config.dataDir);
     } catch {
-      // Ignore the error: the same error is reported when the database in the folder is opened.
+      // Ignore the error, which the database in the folder reports again.
     }
     const started = Promise.withResolvers<void>();
     const opening = openEngines(config, log, signal, {
@@ -48,7 +48,7 @@ export const serveCommand: Command = {
       },
       onStarted: started.resolve,
     });
-    // Start the engine's process first, because the import of the server's modules blocks the thread. `startApp` reports errors.
+    // Start the engine's process first, because the import of the server's modules blocks the thread.
     await Promise.race([started.promise, opening.catch(() => {})]);
     const { startApp } = await import("../wiring/app.ts");
     await using metrics = await openMetrics(config, log).catch(async (error: unknown) => {
@@ -67,7 +67,6 @@ export const serveCommand: Command = {
       startMs: Math.round(performance.now()),
     };
     log.info(fields, `ready: curl ${app.url}/ shows how to start`);
-    // Build the page only after the start, so that the engine could use all cores.
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;
 
     if (!signal.aborted) {
@@ -96,7 +95,7 @@ function dangersOf(lacks: readonly Guard[]): string {
   return `an engine that was taken over could ${what}; kibitz doctor says how to prevent that`;
 }
 
-/** Imports the modules for plans only if KIBITZ_PLANS is set, because each import delays the start of the engines. */
+/** Imports modules only if KIBITZ_PLANS is set, because each import delays the start of the engines. */
 async function complaintsOfPlans({ KIBITZ_PLANS: plansFile }: Host["env"]): Promise<readonly string[]> {
   if (!plansFile) {
     return [];
@@ -137,7 +136,6 @@ async function startTracing(env: Host["env"], log: Log): Promise<AsyncDisposable
     log.info({}, `traces are kept: ${sampler}${sampler.endsWith("ratio") ? ` of ${ratio}` : ""}`);
     return tracing;
   } catch (thrown) {
-    // Continue without traces if the exporter rejects the settings.
     log.warn({ error: thrown instanceof Error ? thrown.message : String(thrown) }, "no traces");
     return undefined;
   }

@@ -1,6 +1,6 @@
 import type { Host } from "./host.ts";
 
-/** Returns the largest number of characters in a line: $COLUMNS, or the width of the terminal. Undefined means no limit. */
+/** Returns the maximum line length in characters. Undefined means no limit. */
 export function columnsOf({ env, stdout }: Pick<Host, "env" | "stdout">): number | undefined {
   const asked = Number(env.COLUMNS);
   return Number.isInteger(asked) && asked > 0 ? asked : (stdout.isTTY && stdout.columns) || undefined;

@@ -2,24 +2,21 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 
-/**
- * The service that a command calls. The service runs in this process, or at the address in `--url`. Disposal aborts all running
- * calls.
- */
+/** The service in this process, or the service at the address in `--url`. Disposal aborts all running calls. */
 export interface Target extends AsyncDisposable {
   /** A call rejects with a KibitzError, with an UnreachableError, or with the reason of its signal. */
   readonly transport: Transport;
-  /** The host and port of the service. Undefined if the service runs in this process. */
+  /** Undefined if the service runs in this process. */
   readonly host: string | undefined;
-  /** Validates a request without an engine, as far as this is possible. Throws KibitzError if the request is invalid. */
+  /** Validates a request as far as possible without an engine. Throws KibitzError. */
   read(sent: Readonly<Record<string, unknown>>): Promise<AnalysisRequest>;
-  /** Throws KibitzError if the service would reject the call. If the service runs in another process, always throws. */
+  /** Throws KibitzError if the service would reject the call. Always throws if the service runs in another process. */
   preflight(message: Message, method: DescMethod): Promise<unknown>;
 }
 
-/** Options for a service in this process. With `--url`, these options are ignored. */
+/** Options for a service in this process. */
 export interface TargetOptions {
-  /** True if new search results are stored. If false, the command still reads stored search results. */
+  /** If false, the command reads stored search results, but stores no new results. */
   readonly stores?: boolean;
   readonly settings?: Readonly<Record<string, string>>;
 }

@@ -4,7 +4,7 @@ import { pipeline, Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 
-/** Keeps the byte order mark, so that columns in error messages count every character of the file. */
+/** Keeps the byte order mark, so that the columns in error messages are correct. */
 const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
 const windows1252 = new TextDecoder("windows-1252");
 
@@ -21,18 +21,17 @@ const formats = [
 
 const headBytes = 10;
 
-/** A line with more bytes is decoded in several pieces. */
+/** A longer line is decoded in several pieces. */
 const lineMaxBytes = 64 * 1024;
 
-/** Reads a text file, or standard input if `file` is `-`. Throws Error if the file cannot be opened or unpacked. */
+/** Reads a file, or standard input if `file` is `-`. Throws Error if the file cannot be opened or unpacked. */
 export function readText(file: string, stdin: Readable): Promise<string> {
   return text(textOfBytes(file === "-" ? stdin : createReadStream(file)));
 }
 
 /**
- * Decodes a text file. Unpacks gzip and zstd. Supports UTF-8, and UTF-16 with a byte order mark. A line that is not UTF-8 is
- * read as Windows-1252, a superset of Latin-1, which is the character set of PGN.
- * @throws Error for other archives and for damaged data
+ * Supports gzip, zstd, UTF-8, and UTF-16 with a byte order mark. Throws Error for other archives and for damaged data.
+ * Reads a line that is not UTF-8 as Windows-1252, a superset of Latin-1, which is the character set of PGN.
  */
 export async function* textOfBytes(blocks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void> {
   const { head, all } = await readHead(bytesOf(blocks));
@@ -59,7 +58,7 @@ async function* bytesOf(blocks: AsyncIterable<Uint8Array | string>): AsyncGenera
   }
 }
 
-/** `head` contains the first bytes in hexadecimal. `all` yields every block, including these bytes. */
+/** `head` contains the first bytes in hexadecimal. `all` yields every block, including the first. */
 async function readHead(blocks: AsyncGenerator<Buffer, void>) {
   let first = Buffer.alloc(0);
   while (first.length < headBytes) {
@@ -80,7 +79,7 @@ async function* unpacked(
   blocks: AsyncIterable<Buffer>,
   unpacker: ReturnType<typeof createGunzip>,
 ): AsyncGenerator<Buffer, void> {
-  // Ignore the error here: an error of the source also makes the loop over the unpacker throw.
+  // Ignore the error here, because the loop over the unpacker throws the same error.
   pipeline(Readable.from(blocks), unpacker, () => {});
   try {
     yield* unpacker;
@@ -116,7 +115,7 @@ function decodeLines(bytes: Buffer): string {
   return lines.join("");
 }
 
-/** Returns the number of bytes at the end of `bytes` that are only a part of a UTF-8 character. */
+/** Returns the number of bytes after the last complete UTF-8 character. */
 function unfinishedIn(bytes: Uint8Array): number {
   for (let back = 1; back <= Math.min(3, bytes.length); back++) {
     const byte = bytes[bytes.length - back] ?? 0;

@@ -10,9 +10,7 @@ import { chooseEngine } from "./uci/choose-engine.ts";
 import type { LineBuffer } from "./uci/line-buffer.ts";
 import { createSession } from "./uci/session.ts";
 
-/**
- * Default values of the UCI option `Move Overhead`, in milliseconds. A remote service needs more time because of the network.
- */
+/** The default of the UCI option `Move Overhead` in milliseconds. The network needs additional time. */
 const localOverheadMs = 30;
 const remoteOverheadMs = 150;
 
@@ -23,14 +21,11 @@ interface ConversationSetting {
   readonly onGreeting: (greeting: readonly string[]) => Promise<void>;
 }
 
-/**
- * Serves a chess program until the program quits or closes its output. This function is not in `uci.ts`, because `uci.ts` must
- * load quickly.
- */
+/** Serves a chess program. This function is in a separate file, because `uci.ts` must load quickly. */
 export async function converse({ input, lines, say, onGreeting }: ConversationSetting): Promise<void> {
   const { signal } = input;
   const template = readRequestOfMany(input);
-  // Use one slot: with a second slot, the next search would start another engine while the previous search is being stopped.
+  // Use one slot: with a second slot, the next search would start another engine while the previous search stops.
   await using service = await ask(input, { settings: { KIBITZ_SLOTS: "1" } });
   const { listEngines, streamEvaluate } = createClient(AnalysisService, service.transport);
   const { engines } = await listEngines({}, { signal });
@@ -49,6 +44,5 @@ export async function converse({ input, lines, say, onGreeting }: ConversationSe
   lines.passTo(session);
   await onGreeting(session.greeting);
   await Promise.race([session.over, once(signal, "abort")]);
-  // After a signal, let a running search report its best move.
   session.receive("quit");
 }

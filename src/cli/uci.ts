@@ -17,12 +17,12 @@ export const uciCommand: Command = {
     "With --url, a running service searches, over Connect.",
   ],
   async run(input) {
-    // Remove control characters: a chess program would read the text after a line break as another command.
+    // Remove line breaks, because a chess program would read the next line as another command.
     const say = (line: string) => void input.host.stdout.write(`${withoutControls(line)}\n`);
     try {
       return await speak(input, say);
     } catch (error) {
-      // Print the error as an info string, because chess programs do not show standard error.
+      // Print an info string, because chess programs do not show standard error.
       say(`info string ${error instanceof Error ? error.message : String(error)}`);
       const { orPrintError } = await import("./print-error.ts");
       return orPrintError(input, () => Promise.reject(error));

@@ -1,6 +1,6 @@
 import { getSystemErrorMessage } from "node:util";
 
-/** Returns the message of a file error without the error code and the system call that Node adds. */
+/** Removes the error code and the system call, which Node adds to the message. */
 export function whyNotOpened(error: Error): string {
   return "errno" in error && typeof error.errno === "number"
     ? getSystemErrorMessage(error.errno)

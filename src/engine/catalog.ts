@@ -1,8 +1,7 @@
 import type { EngineBuild, EnginePath } from "./engine.ts";
 
-/** Finds the build for the fields `engine` and `path` of a request. */
 export interface Catalog {
-  /** All versions. Versions of the same family are together, newest first. The family of `latest` is the first family. */
+  /** Versions of a family are together, newest first. The family of `latest` is first. */
   readonly versions: readonly EngineVersion[];
   /** The version for requests with the engine `latest` and the path `auto`. */
   readonly latest: EngineVersion;
@@ -14,7 +13,7 @@ export interface EngineVersion {
   readonly id: string;
   /** The build for requests with the path `auto`. */
   readonly defaultBuild: EngineBuild;
-  /** True if all builds of the version are deprecated. A later release will remove the version. */
+  /** True if all builds of the version are deprecated. */
   readonly deprecated: boolean;
   readonly builds: readonly EngineBuild[];
 }
@@ -26,13 +25,10 @@ type Resolution =
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
 /**
- * Selects the build for the names `auto` and `latest`:
- * - The path `auto` selects the native build. If the native build was modified, `auto` selects the WebAssembly build.
- * - The engine `latest` selects the engine `defaultEngine`. If `defaultEngine` is undefined, `latest` selects the newest stable
- *   Stockfish. Without any Stockfish, `latest` selects the newest stable version of another family. If no version of the family
- *   is stable, `latest` selects the newest version.
- * - If the engine for `latest` cannot run on the requested path, `latest` selects the newest engine that can run on this path.
- *
+ * The path `auto` means the native build, or the WebAssembly build if the native build was modified.
+ * The engine `latest` means `defaultEngine`, else the newest stable Stockfish, else the newest stable version of another
+ * family.
+ * If that engine cannot run on the requested path, `latest` means the newest engine that can.
  * Throws if `builds` is empty, or if no build has the id `defaultEngine`.
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
@@ -89,12 +85,7 @@ function versionsFrom(builds: readonly EngineBuild[]): readonly EngineVersion[] 
   });
 }
 
-/**
- * Groups the versions by family, newest first. The families have this order:
- * - the family `first`,
- * - families with a stable version, by name,
- * - all other families, by name.
- */
+/** Groups the versions by family, newest first. The family `first` comes first, and families without a stable version last. */
 function orderFamilies(
   versions: readonly EngineVersion[],
   first: string,
@@ -110,19 +101,19 @@ function orderFamilies(
 }
 
 /**
- * Compares the number of nodes in the self-test. If the numbers differ, the native build was modified. With several threads,
- * the number changes from search to search and is not compared.
+ * Compares the nodes of the self-tests. Different numbers mean that the native build was modified.
+ * The number of an engine with several threads varies, so this number is not compared.
  */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-/** Versions with a lite network are excluded, because a request must name such a version explicitly. */
+/** Excludes versions with a lite network, because a request must name such a version explicitly. */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
   return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }
 
-/** Sorts older versions before newer versions, then lite networks before full networks, then by id. */
+/** Sorts older versions first, then lite networks before full networks, then by id. */
 function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   return (
     compareVersions(a.version, b.version) ||
@@ -136,10 +127,7 @@ function isRelease(version: string): boolean {
   return /^v?\d{1,16}(\.\d{1,16})*$/.test(version);
 }
 
-/**
- * Compares releases by number: 15.10 is newer than 15.2, and 15 equals 15.0. Development builds are older than every release,
- * and are compared as text.
- */
+/** 15.10 is newer than 15.2, and 15 equals 15.0. Development builds are older than every release. */
 function compareVersions(a: string, b: string): number {
   if (isRelease(a) && isRelease(b)) {
     return byNumber.compare(shortest(a), shortest(b));

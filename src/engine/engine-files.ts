@@ -3,10 +3,7 @@ import { wasmBuilds } from "./backends/wasm/builds.ts";
 import { installedFiles } from "./backends/wasm/discover.ts";
 import { statsOf } from "./file-integrity.ts";
 
-/**
- * Returns a text that changes when an engine file is added, removed or replaced. Does not read the content of the files,
- * because a file can have 99 MB.
- */
+/** Returns a text that changes when an engine file changes. Does not read the content, because a file can have 99 MB. */
 export async function stateOfEngineFiles(where: NativeSearch): Promise<string> {
   const modules = wasmBuilds.map(({ package: name, loader }) => installedFiles(name, loader));
   const native = await findExecutables(where, () => {});

@@ -7,7 +7,7 @@ export type EnginePath = "wasm" | "native";
 
 export type Net = "full" | "lite";
 
-/** `id`, `path` and `sha256` together identify a build of an engine. */
+/** `id`, `path` and `sha256` together identify a build. */
 export interface EngineBuild {
   /** Contains the version and the network, such as `stockfish-19` or `stockfish-19-lite`. */
   readonly id: string;
@@ -22,31 +22,23 @@ export interface EngineBuild {
   readonly deprecatedSince: string | undefined;
   readonly options: readonly EngineOption[];
   readonly settings: EngineSettings;
-  /** True if two equal searches in the self-test gave equal results. Only search results of reproducible builds are cached. */
+  /** True if two equal searches gave equal results. Only search results of reproducible builds are cached. */
   readonly reproducible: boolean;
-  /**
-   * The number of nodes in the self-test. Undefined if the build is not reproducible. Builds of the same engine have the same
-   * number.
-   */
+  /** Equal for all builds of the same engine. Undefined if the build is not reproducible. */
   readonly selfTestNodes: number | undefined;
   readonly file: string;
   /** The digest of the native executable or of the WebAssembly module, in lower-case hexadecimal. */
   readonly sha256: string;
-  /**
-   * Throws `no_start` if the engine files have changed since discovery. Reads the content only if a size or a time has changed.
-   */
+  /** Throws `no_start` if the engine files have changed since discovery. */
   assertUnchanged(): Promise<void>;
-  /**
-   * Throws `no_start` if the files of a WebAssembly engine do not match their pinned digests. The first call reads all files.
-   */
+  /** Throws `no_start` if the files of a WebAssembly engine do not match their pinned digests. */
   assertGenuine(): Promise<void>;
 }
 
-/** An engine option that clients may set, with the default and the range that the engine reports. */
 export type EngineOption = {
-  /** The name of the option in JSON, such as `skill_level`. */
+  /** The name in JSON, such as `skill_level`. */
   readonly name: string;
-  /** The name of the option in the engine, such as `Skill Level`. */
+  /** The name in the engine, such as `Skill Level`. */
   readonly engineName: string;
 } & (
   | { readonly kind: "integer"; readonly default: number; readonly minimum: number; readonly maximum: number }
@@ -59,42 +51,38 @@ export interface EngineInfo {
   readonly options: readonly EngineOption[];
 }
 
-/** The values of engine options, by their names in JSON. The values are already validated. */
+/** Validated values, by the names of the options in JSON. */
 export type OptionValues = Readonly<Record<string, number | boolean>>;
 
-/** A search to run. The first limit that is reached ends the search. */
+/** The first limit that is reached ends the search. */
 export interface SearchJob {
   readonly position: Position;
-  /** The depth limit in plies, at least 1. */
+  /** In plies, at least 1. */
   readonly depth: number | undefined;
-  /** The largest number of visited positions, at least 1. Engines exceed this number slightly. */
+  /** At least 1. Engines exceed this number slightly. */
   readonly nodes: number | undefined;
   readonly movetimeMs: number;
-  /** The number of principal variations, at least 1. If fewer moves may be searched, each move gets one variation. */
+  /** The number of principal variations, at least 1. */
   readonly multipv: number;
-  /**
-   * The moves to search, in UCI notation without duplicates. If empty, all legal moves are searched. In Chess960, castling is
-   * written as a move of the king to the rook, such as `e1h1`.
-   */
+  /** UCI moves without duplicates; castling in Chess960 is `e1h1`. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
 }
 
-/** A principal variation that an engine reported, in the view of the side to move. */
+/** A principal variation, in the view of the side to move. */
 export interface EngineLine {
   readonly depth: number;
   readonly seldepth: number;
   readonly score: Score;
-  /** The moves in UCI notation. In Chess960, castling is written as a move of the king to the rook, such as `e1h1`. */
+  /** UCI moves. In Chess960, castling is a move of the king to the rook, such as `e1h1`. */
   readonly moves: readonly string[];
 }
 
-/** The state of a search after its newest complete iteration. */
 export interface Snapshot {
   readonly depth: number;
-  /** True if at least one iteration is complete. If false, `lines` contains only the newest variation for the best move. */
+  /** False before the first complete iteration. `lines` then contains only the newest variation for the best move. */
   readonly complete: boolean;
-  /** The principal variations, best first. Never empty. */
+  /** Best first. Never empty. */
   readonly lines: readonly EngineLine[];
   readonly counters: SearchCounters;
 }
@@ -103,7 +91,7 @@ export interface SearchCounters {
   readonly nodes: number;
   readonly nps: number;
   readonly timeMs: number;
-  /** The fill level of the hash table, per mille. */
+  /** Per mille. */
   readonly hashfull: number;
   readonly tbhits: number;
 }
@@ -116,33 +104,25 @@ export interface SearchProgress {
   readonly snapshot: Snapshot;
 }
 
-/** Called while the engine's output is being read. The callback must be quick and must not throw. */
+/** Called while the engine's output is read. Must be quick and must not throw. */
 export type OnProgress = (progress: SearchProgress) => void;
 
 export interface SearchDone {
   readonly kind: "done";
   readonly snapshot: Snapshot;
-  /**
-   * The best move in UCI notation. If time ended the search, this move can differ from the first move of the best variation.
-   */
+  /** A UCI move. If time ended the search, this move can differ from the first move of the best variation. */
   readonly bestMove: string;
   /** The expected reply to the best move, in UCI notation. */
   readonly ponder: string | undefined;
   /**
-   * The event that ended the search:
-   * - `depth`: the requested depth or the largest depth of the engine is complete.
-   * - `nodes`: the node limit was reached before the time limit.
-   * - `time`: the time limit was reached.
-   * - `stop`: the service ended the search early.
+   * `depth`: the requested depth or the largest depth of the engine is complete. `stop`: the service ended the search early.
    */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
-/** The reason why an engine failed, or why a search was not started. */
 export type FailureKind =
   /** The engine could not be started, or ended before the search began. */
   | "no_start"
-  /** The engine's process crashed, or closed its output. */
   | "exited"
   /** Another process or the kernel killed the engine, for example because memory was short. */
   | "killed"
@@ -150,7 +130,7 @@ export type FailureKind =
   | "flooded"
   /** The engine rejected the position or broke the protocol, and was killed. */
   | "protocol_error"
-  /** The engine did not answer `isready` during or after a search, and was killed. */
+  /** The engine did not answer `isready`, and was killed. */
   | "unresponsive"
   /** The engine had no result at the end of its time. If the engine also ignored `stop`, the engine was killed. */
   | "overtime"
@@ -162,18 +142,12 @@ interface FailureOptions extends ErrorOptions {
   readonly blamesPosition?: boolean;
 }
 
-/**
- * Thrown when an engine fails. After the error, the session has usually ended. If the engine was stopped before its first
- * `info` line, the session can run further searches.
- */
+/** Usually, the session has ended. After a stop before the first `info` line, the session can run further searches. */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
   /** Milliseconds until a retry may succeed. Undefined if unknown. */
   readonly retryAfterMs: number | undefined;
-  /**
-   * True if the position may also make another engine fail. False if the machine was slow, or if another process killed the
-   * engine.
-   */
+  /** True if the position may make another engine fail. False if the machine was slow or another process killed the engine. */
   readonly blamesPosition: boolean;
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
@@ -185,7 +159,7 @@ export class EngineFailure extends Error {
   }
 }
 
-/** `cleaning`: after each search, the engine's options are reset and its hash table is cleared. */
+/** In the state `cleaning`, the options are reset and the hash table is cleared. */
 export type EngineState = "greeting" | "idle" | "searching" | "cleaning" | "ended";
 
 export interface EngineSession extends AsyncDisposable {
@@ -197,21 +171,20 @@ export interface EngineSession extends AsyncDisposable {
   /** Resolves when the engine has ended: with the failure, or with undefined if the session was closed. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Resolves as soon as the result is known. The engine is reset afterwards. If `signal` is aborted, the engine is stopped. An
-   * engine that does not stop within 400 ms is killed.
-   * @throws EngineFailure if the engine fails or is killed; the reason of `signal` if the engine stops in time
+   * Resolves as soon as the result is known. If `signal` is aborted, an engine that does not stop within 400 ms is killed.
+   * Throws EngineFailure if the engine fails or is killed, or the reason of `signal` if the engine stops in time.
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;
-  /** Ends a running search early. The caller receives the result so far, as if the time limit had passed. */
+  /** Ends a running search as if the time limit had passed. */
   cutShort(): void;
 }
 
-/** Runs the engines of one path. Each folder in `backends/` contains a backend. */
+/** Runs the engines of one path. */
 export interface EngineBackend {
   readonly path: EnginePath;
   /** Omits a build that cannot run, and logs the reason. */
   discover(signal: AbortSignal): Promise<readonly EngineBuild[]>;
-  /** @throws EngineFailure of the kind `no_start` */
+  /** Throws an EngineFailure of the kind `no_start`. */
   start(build: EngineBuild, signal: AbortSignal): Promise<EngineSession>;
 }
 
@@ -220,10 +193,7 @@ export interface EngineSettings {
   readonly threads: number;
 }
 
-/**
- * Waits for a promise that does not support `signal`. If `signal` is aborted, throws the reason of `signal` and ignores the
- * promise.
- */
+/** Waits for a promise that does not support `signal`. Throws the reason of `signal` after an abort. */
 export async function beforeAbort<Value>(awaited: Promise<Value>, signal: AbortSignal): Promise<Value> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();

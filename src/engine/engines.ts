@@ -27,7 +27,7 @@ export interface EnginesOptions {
   readonly onStarted?: (() => void) | undefined;
 }
 
-/** Finds the engines, and starts an engine in advance, so that the first search need not wait for a start. */
+/** Also starts an engine in advance, so that the first search need not wait. */
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
   const { backends, defaultEngine, log, onStarted = () => {} } = options;
   const { engine, path } = options.asked ?? { engine: "latest", path: "auto" };
@@ -37,7 +37,7 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
   const resolution = catalog.resolve(engine, path);
   const pool = createPool(options);
   try {
-    // If the requested build does not exist, start no engine: the client's search will report the error.
+    // Start no engine if the requested build does not exist: the search will report the error.
     if (resolution.kind === "build") {
       const warmed = pool.keepWarm(resolution.build, signal);
       onStarted();

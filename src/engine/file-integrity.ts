@@ -11,10 +11,7 @@ export interface Pin {
   readonly alongside: string;
 }
 
-/**
- * Returns the digest of the files `digested`. Later checks also compare the other files, such as a loader (`alongside`).
- * Without a pin, later checks compare the files with their present content.
- */
+/** Returns the digest of the files `digested`. Later checks also compare the files `alongside`, such as a loader. */
 export async function fingerprintFiles(
   digested: readonly string[],
   alongside: readonly string[] = [],
@@ -58,7 +55,7 @@ export async function fingerprintFiles(
   };
 }
 
-/** Returns inodes, sizes and times of files as a text. The text changes if a file is replaced. */
+/** Returns a text that changes if a file is replaced. */
 export function statsOf(files: readonly string[]): string {
   try {
     return files
@@ -72,7 +69,7 @@ export function statsOf(files: readonly string[]): string {
 
 export async function digestOf(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
-  // Use one buffer for all chunks, because reading 99 MB as a stream would leave the process with more memory.
+  // Use one buffer for all chunks, because a stream of 99 MB would leave the process with more memory.
   const buffer = Buffer.allocUnsafe(256 * 1024);
   for (const path of paths) {
     await using file = await open(path);

@@ -16,7 +16,7 @@ export type EnginePool = ReturnType<typeof createPool>;
 export interface EngineEvents {
   /** Emitted when a build becomes unavailable, or becomes available again. */
   change: [EngineBuild];
-  /** Emitted when an engine has started. The number is the duration of the start in seconds. */
+  /** The number is the duration of the start in seconds. */
   started: [EngineBuild, number];
   lost: [EngineBuild, FailureKind];
 }
@@ -32,7 +32,7 @@ export interface EngineStatus {
 
 interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** The memory limit for all engines together. Only idle engines are closed to save memory. */
+  /** The limit for all engines together. Only idle engines are closed to save memory. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
 }
@@ -40,13 +40,10 @@ interface EnginePoolOptions {
 /** After this number of failed starts in a row, a build is unavailable. */
 const failuresMax = 3;
 
-/** The pause is 0.1 s after the first failed start, four times longer after each further failure in a row, and at most 30 s. */
+/** The pause after a failed start: 0.1 s, four times longer after each further failure in a row, and at most 30 s. */
 const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
 
-/**
- * The memory that was measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines need less
- * memory.
- */
+/** Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines need less memory. */
 const typicalBytes = { full: 490e6, lite: 130e6 } as const;
 
 interface Entry {
@@ -57,11 +54,11 @@ interface Entry {
 }
 
 interface BuildState {
-  /** Callers that wait for an engine. The first caller has waited longest. */
+  /** Callers that wait for an engine, longest wait first. */
   readonly waiters: PromiseWithResolvers<EngineSession>[];
-  /** The number of failed starts in a row. If several starts fail at the same time, the number increases only by 1. */
+  /** Failed starts in a row. Failures at the same time increase the number only by 1. */
   failures: number;
-  /** The timer of the pause after a failed start. During the pause, no engine of the build is started. */
+  /** The timer of the pause after a failed start. */
   pause: NodeJS.Timeout | undefined;
 }
 
@@ -73,7 +70,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   const changes = new EventEmitter<EngineEvents>();
   /** The build that always has a running engine if memory allows. */
   let warm: EngineBuild | undefined;
-  /** The error for callers after the pool was closed. Undefined while the pool is open. */
+  /** The error for callers after the pool was closed. */
   let closed: KibitzError | undefined;
 
   function stateOf(build: EngineBuild): BuildState {
@@ -82,17 +79,13 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return state;
   }
 
-  /** False after three failed starts in a row, until a start succeeds. */
   const isAvailable = (build: EngineBuild) => stateOf(build).failures < failuresMax;
   const entriesIn = (...states: readonly EngineActivity[]) =>
     [...entries].filter(({ state }) => states.includes(state));
   const entriesOf = (build: EngineBuild, state?: EngineActivity) =>
     [...entries].filter((one) => one.build === build && one.state === (state ?? one.state));
 
-  /**
-   * Starts engines for waiting callers and for the build `warm`. Also starts an engine of an unavailable build, to test whether
-   * the build is available again.
-   */
+  /** Starts engines for waiting callers and for the build `warm`. Also starts an engine of an unavailable build as a test. */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);
     if (closed || pause) {
@@ -143,8 +136,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         onStartFailed(build, error);
       }
     }
-    // Start replacements later. If an engine failed during a search, the retry of the search must start the next engine, so
-    // that the start is in the trace of the search.
+    // Start replacements later, so that the retry of a failed search starts the next engine in the trace of the search.
     setImmediate(replenish);
   }
 
@@ -163,9 +155,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     beginSpan("engine start", { startTime: begunAt, attributes })?.end();
   }
 
-  /**
-   * Pauses starts of the build. Callers continue to wait until the build is unavailable, because the next start may succeed.
-   */
+  /** Callers continue to wait until the build is unavailable, because the next start may succeed. */
   function onStartFailed(build: EngineBuild, error: unknown): void {
     const { id: engine, path } = build;
     const state = stateOf(build);
@@ -234,10 +224,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
   }
 
-  /**
-   * Closes idle engines until a new engine fits into memory. Engines that have been idle longest are closed first, and engines
-   * of the build `warm` last.
-   */
+  /** Closes idle engines, longest idle first, until a new engine fits into memory. Closes engines of the build `warm` last. */
   function freeMemoryFor(build: EngineBuild): void {
     let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
     const isWarm = ({ build }: Entry) => Number(build === warm);
@@ -250,11 +237,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
-  /**
-   * Returns an idle engine of the build, or starts an engine. If the caller gives up during the start, the next caller gets
-   * this engine.
-   * @throws EngineFailure of the kind `no_start` if several starts fail
-   */
+  /** Returns an idle engine or starts an engine. Throws an EngineFailure of the kind `no_start` if several starts fail. */
   async function acquire(build: EngineBuild, signal: AbortSignal): Promise<EngineSession> {
     if (closed) {
       throw closed;
@@ -281,7 +264,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       if (waiters.includes(waiter)) {
         waiters.splice(waiters.indexOf(waiter), 1);
       } else {
-        // Release the engine if the caller received an engine and gave up at the same time.
+        // Release the engine if the caller gave up at the same time.
         waiter.promise.then(release, () => {});
       }
       throw error;
@@ -301,7 +284,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     available: isAvailable,
     acquire,
     release,
-    /** From now on, keeps an engine of the build running if memory allows. Resolves when an engine is running. */
+    /** Keeps an engine of the build running if memory allows. Resolves when an engine is running. */
     async keepWarm(build: EngineBuild, signal: AbortSignal): Promise<void> {
       warm = build;
       release(await acquire(build, signal));
@@ -335,10 +318,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   };
 }
 
-/**
- * Checks the content of WebAssembly files while the engine loads, because this saves time. If the content is wrong, the engine
- * is closed before its first search.
- */
+/** Checks the content of WebAssembly files while the engine loads, to save time. */
 async function startUnchanged(
   backend: EngineBackend,
   build: EngineBuild,

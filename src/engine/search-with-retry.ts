@@ -10,10 +10,7 @@ import {
 } from "./engine.ts";
 import type { EnginePool } from "./pool.ts";
 
-/**
- * Runs a search. Retries a failed search once on another engine. After an abort, settles when the search has released its
- * engine, within half a second.
- */
+/** Retries a failed search once on another engine. After an abort, settles within half a second. */
 export type SearchWithRetry = (
   build: EngineBuild,
   job: SearchJob,
@@ -27,15 +24,10 @@ type OnEngine = (hasEngine: boolean) => void;
 
 const attemptsMax = 2;
 
-/** After this number of failures, a position is quarantined. */
 const strikesMax = 2;
 
 /**
- * The rules for the second attempt:
- * - The time limit starts again, so that a failure does not reduce the depth.
- * - The progress may start again at a lower depth.
- * - After `overtime`, no second attempt is made, because the answer would be too late for the client.
- *
+ * The second attempt has the full time limit again. `overtime` is not retried, because the answer would be too late.
  * @param refuseMs the duration of a quarantine
  */
 export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_000): SearchWithRetry {
@@ -43,8 +35,7 @@ export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_
 
   return async (build, job, signal, onProgress, onEngine = () => {}) => {
     const { id: engine, path } = build;
-    // Quarantine the position for all limits and search moves. Otherwise a client could make an engine fail with each change of
-    // the limits.
+    // Omit limits and search moves from the key, because a client could vary them to make many engines fail.
     const key = `${engine} ${path} ${build.file} ${job.position.fen}`;
     for (let attempt = 1; ; attempt++) {
       if ((strikes.get(key) ?? 0) >= strikesMax) {

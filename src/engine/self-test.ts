@@ -3,16 +3,13 @@ import type { Position } from "../chess/position.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 import type { EngineSession, SearchDone } from "./engine.ts";
 
-// Every Stockfish finds the mate in two of the first position by depth 14. The second position is a middlegame with many moves.
+// Every Stockfish finds the mate in two by depth 14. The other position is a middlegame with many moves.
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1";
 const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
 type Tested = Pick<EngineSession, "search">;
 
-/**
- * Throws if the engine does not find a mate in two. Returns the number of nodes of a search that gave the same result twice.
- * Returns undefined if the results differ, or if the engine has several threads.
- */
+/** Throws if the engine does not find a mate in two. Returns the nodes of a search, or undefined if a repetition differs. */
 export async function selfTest(
   session: Tested,
   threads: number,

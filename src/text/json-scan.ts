@@ -1,17 +1,13 @@
 export const nestingMax = 32;
 
-/**
- * The maximum number of object members in a request. Normal requests have a few dozen members. Connect decodes 7000 members (64
- * KiB) in 6 ms.
- */
+/** Normal requests have a few dozen object members. Connect decodes 7000 members (64 KiB) in 6 ms. */
 export const membersMax = 1000;
 
-/** The size of a JSON text. These numbers predict how long the parser will need. */
+/** These numbers predict how long the parser will need. */
 export interface JsonCount {
   readonly levels: number;
   /** The number of commas, colons and opening brackets. */
   readonly parts: number;
-  /** The number of object members in the text. */
   readonly members: number;
   /** The number of array elements in the fields of the outermost object. */
   readonly items: number;
@@ -21,12 +17,12 @@ export interface JsonCount {
   readonly itemMembers: number;
 }
 
-/** Reads the text once. The text need not be valid JSON. */
+/** The text need not be valid JSON. */
 export function countJson(text: string): JsonCount {
   let [levels, parts, members, items, itemLength, itemMembers] = [0, 0, 0, 0, 0, 0];
   let depth = 0;
   let isInList = false;
-  /** The index at which the current array element starts, and the number of members before this element. */
+  /** `itemAt` is the index at which the current array element starts. */
   let [itemAt, membersBefore] = [0, 0];
 
   function endItem(end: number): void {

@@ -1,7 +1,7 @@
 /** A longer text is not compared with names, because the comparison would be slow. */
 const guessMaxCharacters = 32;
 
-/** Returns the most similar name with at most two typing errors. Ignores upper and lower case and separators. */
+/** Allows at most two typing errors. Ignores case and separators. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > guessMaxCharacters) {
     return undefined;
@@ -14,10 +14,7 @@ export function nearestName(written: string, names: readonly string[]): string |
   return best?.name;
 }
 
-/**
- * Returns the end of an error message about an unknown name: "did you mean …?", or `otherwise` if no name is similar.
- * @param show formats a name for the reader
- */
+/** Returns the end of an error message: "did you mean …?", or `otherwise` if no name is similar. */
 export function didYouMean(
   written: string,
   names: readonly string[],
@@ -32,10 +29,7 @@ function withoutCase(name: string): string {
   return name.toLowerCase().replace(/[^a-z0-9]/g, "");
 }
 
-/**
- * The Damerau-Levenshtein distance (optimal string alignment). A swap of two letters is one step, because swaps are frequent
- * typing errors.
- */
+/** The Damerau-Levenshtein distance (optimal string alignment), in which a swap of two letters is one step. */
 function editDistance(a: string, b: string): number {
   const rows: number[][] = [Array.from({ length: b.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number) => rows[row]?.[column] ?? 0;

@@ -1,9 +1,7 @@
-/** Functions that remove API keys and control characters from a client's text, so that the text is safe to print. */
-
 /** Also matches an API key that is incomplete or contains a typing error. */
 const keys = /kbz_[0-9A-Za-z]{12,}/g;
 
-/** Removes API keys, because clients may put an API key into any field or header. */
+/** Clients may put an API key into any field or header. */
 export function withoutKeys(text: string): string {
   return text.includes("kbz_") ? text.replace(keys, "kbz_…") : text;
 }
@@ -12,10 +10,7 @@ export function holdsKey(text: string): boolean {
   return withoutKeys(text) !== text;
 }
 
-/**
- * Control characters, line separators, and characters that change the direction of text. U+009B alone begins a terminal escape
- * sequence.
- */
+/** Control characters, line separators, and characters that change the direction of text. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: the pattern looks for them
 const controls = /[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
@@ -47,7 +42,7 @@ export function nameOfJson(json: unknown): string {
     return "an array";
   }
   if (typeof json === "number" && Math.abs(json) > Number.MAX_SAFE_INTEGER) {
-    // Do not print the number: JSON.parse has rounded it, so its digits would differ from the digits that the client sent.
+    // Omit the digits, because JSON.parse has rounded the number.
     return json > 0 ? "a number that large" : "a number that far below zero";
   }
   return typeof json === "object" && json !== null ? "an object" : String(json);
@@ -71,10 +66,7 @@ export function durationText(seconds: number): string {
   return `${Math.floor(minutes / 60)} h${rest === 0 ? "" : ` ${rest} min`}`;
 }
 
-/**
- * Escapes `%` and non-printable characters for the header `grpc-message`. Connect's own function also escapes `:`, and some
- * clients then show `%3A`. Connect's function also throws at half of a surrogate pair.
- */
+/** Escapes the header `grpc-message`. Connect's own function also escapes `:`, and throws at half of a surrogate pair. */
 export function grpcMessage(text: string): string {
   return text.toWellFormed().replace(/[^ -$&-~]+/gu, encodeURIComponent);
 }

@@ -7,13 +7,10 @@ export type Turn = () => Promise<void>;
 /** Starts a task of many steps. `check` runs before each time slice. If `check` throws, the task ends. */
 export type BeginWork = (check?: () => void) => Turn;
 
-/** The time slice of a task in milliseconds. A slice can last up to 3 ms, because the last step is not interrupted. */
+/** In milliseconds. A time slice can last up to 3 ms, because the last step is not interrupted. */
 const sliceMs = 1;
 
-/**
- * Divides long tasks into time slices, so that requests are processed between two slices. In each iteration of the event loop,
- * only one task gets a slice.
- */
+/** Divides long tasks into time slices. Each iteration of the event loop runs one slice of one task. */
 export function createTimeSlicer(now: () => number = () => performance.now()): BeginWork {
   let lastSlice: Promise<void> = Promise.resolve();
 
@@ -26,7 +23,7 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
     let lastTurn: Promise<void> = Promise.resolve();
     let endsAt = Number.NEGATIVE_INFINITY;
 
-    // Wait until the previous step has started, because this step may use the rest of the time slice.
+    // The previous step may use the rest of the time slice.
     async function begin(): Promise<void> {
       if (now() >= endsAt) {
         await nextSlice();
@@ -53,24 +50,19 @@ export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promis
 }
 
 export interface EventLoopLag extends Disposable {
-  /** True if every sample of the last second showed a delay. Starts the measurement, so call this for every request. */
+  /** True if every sample of the last second showed a delay. Call this for every request, to continue the measurement. */
   isLasting(): boolean;
 }
 
-/** The interval of Node's delay samples in milliseconds. Each sample includes the interval: an idle event loop shows 20 ms. */
+/** In milliseconds. Each delay sample includes this interval: an idle event loop shows 20 ms. */
 const sampleMs = 20;
-/**
- * The limit of an overload, in milliseconds. If the smallest sample exceeds the limit, every iteration of the event loop was
- * delayed. RFC 8289 (CoDel) describes this method.
- */
+/** The limit of an overload, in milliseconds. RFC 8289 (CoDel) also compares the smallest sample with a limit. */
 const lateMs = sampleMs + 50;
 const evaluateMs = 1000;
-/** With fewer samples, a few long pauses of the garbage collector or the machine would look like overload. */
+/** With fewer samples, a few long pauses of the garbage collector would look like overload. */
 const samplesMin = 5;
 
-/**
- * Measures the delay only while requests arrive, because the timer of the measurement wakes the process fifty times per second.
- */
+/** Measures only while requests arrive, because the timer wakes the process fifty times per second. */
 export function createEventLoopLag(
   delays: ELDHistogram = monitorEventLoopDelay({ resolution: sampleMs }),
 ): EventLoopLag {

@@ -2,13 +2,12 @@ import type { Config } from "../../wiring/settings.ts";
 
 export interface Finding {
   readonly part: string;
-  /** `note`: the service has a drawback. `bad`: the service would not start, would not answer, or would be unsafe. */
+  /** `note` is a drawback. `bad` means that the service would not start, would not answer, or would be unsafe. */
   readonly state: "good" | "note" | "bad";
   readonly found: string;
   readonly advice?: string;
 }
 
-/** Reports each problem as a finding. Never rejects because of a problem. */
 export type Check = (config: Config, signal: AbortSignal) => AsyncIterable<Finding> | Iterable<Finding>;
 
 export const good = (part: string, found: string): Finding => ({ part, state: "good", found });

@@ -6,7 +6,7 @@ import { defaultMetricsPort } from "../../wiring/metrics.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf } from "./finding.ts";
 
-/** A port is good if no process uses the port, or if a running Kibitz uses the port. */
+/** A port is good if the port is free or a running Kibitz uses the port. */
 export async function* checkPorts(config: Config): AsyncIterable<Finding> {
   const { host, port, metricsHost, metricsPort } = config;
   yield await portFinding(
@@ -42,7 +42,6 @@ async function portFinding(part: string, host: string, port: number, advice: str
   }
 }
 
-/** Sends a health probe, which Kibitz answers on its service port and on its metrics port. */
 async function isKibitz(host: string, port: number): Promise<boolean> {
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   try {
@@ -58,7 +57,7 @@ export function* checkData({ dataDir }: Config): Iterable<Finding> {
   const folder = resolve(dataDir);
   const existing = nearestFolder(folder);
   try {
-    // Create a folder as a test: permissions are not enough to know, because the file system may be read-only.
+    // Create a folder as a test, because permissions do not show that the file system is read-only.
     rmdirSync(mkdtempSync(join(existing, ".kibitz-doctor-")));
     yield good("data folder", `${folder}${existing === folder ? "" : " (will be created)"}`);
   } catch (error) {

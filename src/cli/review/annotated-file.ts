@@ -6,24 +6,21 @@ import { UsageError } from "../command.ts";
 import { whyNotOpened } from "../why-not-opened.ts";
 import { type GamesFile, readGame, readGamesOf } from "./read-games.ts";
 
-/** The output file of annotated games. An interrupted run can be continued with the same file. */
+/** An output file with which an interrupted run can continue. */
 export interface AnnotatedFile extends AsyncDisposable {
-  /**
-   * Compares `game` with the next game that an earlier run wrote to the file. Returns false after the last game of the earlier
-   * run. Throws UsageError if the games differ.
-   */
+  /** False after the last game of an earlier run. Throws UsageError if the earlier run wrote another game at this position. */
   has(game: Game): Promise<boolean>;
   write(pgn: string): Promise<void>;
 }
 
-/** @throws UsageError if the file cannot be written, or is one of the files to review */
+/** Throws UsageError if the file cannot be written, or is one of the files to review. */
 export async function openAnnotatedFile(
   path: string,
   sources: readonly GamesFile[],
   signal: AbortSignal,
 ): Promise<AnnotatedFile> {
   const paths = await Promise.all(sources.map((source) => source.path && realpath(source.path)));
-  // Ignore the error: a file that does not exist yet cannot be one of the files to review.
+  // Ignore the error: a file that does not exist cannot be one of the files to review.
   const target = await realpath(path).catch(() => undefined);
   if (target !== undefined && paths.includes(target)) {
     throw new UsageError(`--output ${path} is one of the files to review: name another one`);
@@ -31,7 +28,7 @@ export async function openAnnotatedFile(
   const file = await open(path, "a+").catch((error: Error) => {
     throw new UsageError(`cannot write ${path}: ${whyNotOpened(error)}`);
   });
-  // Only a regular file can contain games of an earlier run. A pipe or a device cannot.
+  // A pipe or a device cannot contain games of an earlier run.
   const mayHaveGames = (await file.stat()).isFile();
   return createAnnotatedFile(path, file, mayHaveGames, signal);
 }
@@ -47,7 +44,7 @@ function createAnnotatedFile(
     path,
     signal,
   );
-  /** `read` is the number of bytes that were read. `kept` is the total size in bytes of the games that remain in the file. */
+  /** In bytes. `kept` is the total size of the games that remain in the file. */
   let read = 0;
   let kept = 0;
   let hasReadAll = !mayHaveGames;
@@ -62,7 +59,6 @@ function createAnnotatedFile(
     }
   }
 
-  /** True if the game is the last game in the file and does not end with a result. */
   async function isIncomplete({ text }: PgnSource): Promise<boolean> {
     const { size } = await file.stat();
     return read + Buffer.byteLength(text) >= size && !completeGame.test(text);
@@ -74,8 +70,7 @@ function createAnnotatedFile(
         return false;
       }
       const { value: source } = await earlierGames.next();
-      // Remove the last game if it is incomplete, because the earlier run may have been killed. Never remove the first game,
-      // because the file may not come from Kibitz.
+      // Remove an incomplete game of a killed run, but never the first game, because the file may not come from Kibitz.
       if (!source || (kept > 0 && (await isIncomplete(source)))) {
         await endReading();
         return false;
@@ -90,7 +85,7 @@ function createAnnotatedFile(
       return true;
     },
     async write(pgn) {
-      // Add a tag if the game has no tags, because only tags separate a game from the game before.
+      // Add a tag to a game without tags, because only tags separate two games.
       const headed = pgn.startsWith("[") ? pgn : `[Event "?"]\n\n${pgn}`;
       const text = kept > 0 ? `\n${headed}` : headed;
       // Use `appendFile`, because `write` may write only a part of the text.
@@ -106,7 +101,7 @@ function createAnnotatedFile(
 
 const completeGame = /(1-0|0-1|1\/2-1\/2|\*)\n\s*$/;
 
-/** Compares players, event, date, round and moves, which a review does not change. */
+/** Compares tags and moves that a review does not change. */
 function isSame(source: PgnSource, game: Game): boolean {
   try {
     return identityOf(readGame({ text: source.text }).game) === identityOf(game);
@@ -121,7 +116,7 @@ function isSame(source: PgnSource, game: Game): boolean {
 function identityOf({ tags, positions, moves }: Game): string {
   const players = ["White", "Black", "Event", "Date", "Round"].map((name) => {
     const value = tags.get(name) ?? "?";
-    // PGN files write an unknown value as an empty text, `?` or `????.??.??`.
+    // PGN has several texts for an unknown value.
     return /^[?.]*$/.test(value) ? "?" : value;
   });
   return JSON.stringify([players, positions[0]?.fen, moves.map(({ uci }) => uci)]);

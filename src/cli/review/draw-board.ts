@@ -9,13 +9,13 @@ interface BoardInput {
   readonly fen: string;
   readonly side: Color;
   readonly played: DrawnMove | undefined;
-  /** The best move. Undefined if the played move is the best move. */
+  /** Undefined if the played move is the best move. */
   readonly best: DrawnMove | undefined;
 }
 
 const files = [..."abcdefgh"];
 
-/** Draws the board as text. Marks the squares of the played move with `( )`, and the squares of the best move with `[ ]`. */
+/** Marks the squares of the played move with `( )`, and the squares of the best move with `[ ]`. */
 export function drawBoard({ fen, side, played, best }: BoardInput): readonly string[] {
   const [board = ""] = fen.split(" ");
   const ranks = board.replace(/\d/g, (count) => " ".repeat(Number(count))).split("/");

@@ -1,16 +1,16 @@
 interface GraphInput {
-  /** White's winning chance in each position of the game, in percent. */
+  /** White's winning chances in percent, one for each position. */
   readonly percents: readonly number[];
-  /** The indexes of the positions below which an arrow is drawn. */
+  /** The indexes of the positions with an arrow. */
   readonly marked: readonly number[];
-  /** The phases of the game. `at` is the index of the first position of a phase. */
+  /** `at` is the index of the first position of a phase. */
   readonly parts: readonly { readonly name: string; readonly at: number }[];
 }
 
 const rows = 6;
 const blocks = [" ", "▁", "▂", "▃", "▄", "▅", "▆", "▇", "█"];
 const widthMax = 100;
-/** A position fills at most this number of columns, so that the graph of a short game is not too wide. */
+/** Limits the width of the graph for short games. */
 const columnsPerPositionMax = 4;
 const titleWidth = 8;
 
@@ -50,7 +50,7 @@ function titleOf(row: number): string {
   return `${title.padStart(titleWidth - 2)} ┤`;
 }
 
-/** Places each text at its column. A text whose column is already occupied is moved to the right. */
+/** Moves a text to the right if its column is occupied. */
 function textAt(texts: readonly (readonly [column: number, text: string])[]): string {
   return texts.reduce((line, [column, text]) => `${line.padEnd(column)}${text}`, "");
 }

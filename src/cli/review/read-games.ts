@@ -15,14 +15,11 @@ import { whyNotOpened } from "../why-not-opened.ts";
 
 export interface GamesFile {
   readonly name: string;
-  /** The path of the file. Undefined for standard input. */
+  /** Undefined for standard input. */
   readonly path: string | undefined;
 }
 
-/**
- * Finds the files to review. `-` means standard input. A folder means its files `.pgn`, `.pgn.gz` and `.pgn.zst` in
- * alphabetical order, except the file `output`. Throws UsageError if a file does not exist.
- */
+/** A folder means its files `.pgn`, `.pgn.gz` and `.pgn.zst`, except `output`. Throws UsageError if a file does not exist. */
 export async function filesFromNames(
   names: readonly string[],
   output?: string,
@@ -73,11 +70,7 @@ export function readGamesOf(
   return splitGames(textOf(addAbortSignal(signal, stream), name, signal));
 }
 
-/**
- * Reads piece letters of another language if exactly one language makes all moves legal. The returned `text` always has English
- * letters.
- * @throws KibitzError for an invalid game, with the line and column of the error
- */
+/** Translates piece letters of other languages in `text`. Throws KibitzError with the line and column of the error. */
 export function readGame(source: PgnSource): { readonly game: Game; readonly text: string } {
   try {
     return { game: gameOf(source), text: source.text };
@@ -110,5 +103,4 @@ function unreadable(name: string, thrown: unknown): unknown {
     : new UnreadableFile(`cannot read ${name}: ${whyNotOpened(thrown)}`);
 }
 
-/** Thrown if a file cannot be read or has no games. */
 export class UnreadableFile extends UsageError {}

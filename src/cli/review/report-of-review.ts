@@ -42,7 +42,7 @@ export function reportOfReview(heading: string, game: Game, review: GameReview, 
     ...reportOfMoves(judged, worst),
     "",
     howFound(review),
-    // Use the warnings of `game` about the PGN, because they contain line and column in the file.
+    // Use the warnings of `game` about the PGN, because they contain the line in the file.
     ...[...game.warnings, ...review.warnings.filter(({ field }) => field !== "pgn")].map(
       ({ message }) => `Note: ${message}`,
     ),
@@ -57,7 +57,7 @@ export function reportOfReview(heading: string, game: Game, review: GameReview, 
 
 const indented = (line: string) => `  ${line}`;
 
-/** Escapes the player's name, because a PGN tag may contain any characters. */
+/** Escapes the name, because a PGN tag may contain any characters. */
 function nameOf({ tags }: Game, color: Color): string {
   const side = color === "white" ? "White" : "Black";
   const name = tags.get(side)?.trim() ?? "";
@@ -66,12 +66,12 @@ function nameOf({ tags }: Game, color: Color): string {
 
 const phases = ["opening", "middlegame", "endgame"] as const;
 
-/** The width of the longest phase name with its indentation, in characters. */
+/** In characters. */
 const nameMin = 12;
 /** The total width of all number columns, in characters. */
 const figuresWidth = 33;
 
-/** If a player has moves in only one phase, omits the row of this phase, which would repeat the row of the game. */
+/** Omits the row of a player's only phase, because the row of the game has the same numbers. */
 function playTable(game: Game, { players }: GameReview, nameMax: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
     const player = players?.[color];
@@ -99,7 +99,7 @@ function figuresOf(name: string, accuracy: string, loss: string, ...counts: read
   return [name, accuracy.padStart(8), loss.padStart(7), ...counts.map((count) => String(count).padStart(2))];
 }
 
-/** Returns the phases of the game. `at` is the index of the position before the first move of the phase. */
+/** `at` is the index of the position before the first move of a phase. */
 function partsOf(moves: readonly MoveReview[]): readonly { readonly name: string; readonly at: number }[] {
   return phases.flatMap((name) => {
     const at = moves.findIndex(({ phase }) => wordOf(GamePhase, phase) === name);
@@ -144,10 +144,7 @@ function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue
 
 const boardsMax = 5;
 
-/**
- * Returns the mistakes and blunders with the largest losses of winning chance, in the order of the game. If two losses are
- * equal, prefers the earlier move.
- */
+/** Returns the mistakes and blunders with the largest losses of winning chance, in the order of the game. */
 function worstOf(judged: readonly JudgedMove[]): readonly JudgedMove[] {
   return judged
     .filter(({ review }) => review.judgement !== Judgement.INACCURACY)

@@ -2,10 +2,7 @@ import { type AnalysisRequest, type Engine, Path } from "../../../gen/chess/anal
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
-/**
- * Returns the engine with the requested id and path. The id `latest` selects the default engine, or the newest engine with the
- * requested path. Throws KibitzError if no engine matches.
- */
+/** `latest` means the default engine, or the newest engine with the requested path. Throws KibitzError if no engine matches. */
 export function chooseEngine(
   engines: readonly Engine[],
   { engine: id = "latest", path }: Pick<AnalysisRequest, "engine" | "path">,

@@ -1,22 +1,20 @@
 import { readCommand } from "./read-command.ts";
 import type { Session } from "./session.ts";
 
-/** Stores the lines of a chess program until the session is ready. */
 export interface LineBuffer {
   receive(line: string): void;
-  /** Call this when the input has ended. */
   close(): void;
-  /** Resolves at the first line, or when the input has ended. */
+  /** Resolves at the first line or at the end of the input. */
   readonly begun: Promise<void>;
   /** Passes the stored lines to the session, and later each new line. */
   passTo(session: Pick<Session, "receive" | "close">): void;
 }
 
 interface LineBufferSetting {
-  /** The answer to the command `uci`. If undefined, the session will answer `uci`. */
+  /** The answer to the command `uci`. If undefined, the session answers `uci`. */
   readonly greeting: readonly string[] | undefined;
   readonly say: (line: string) => void;
-  /** Called if the chess program quits before the session is ready, except if a stored command still needs an answer. */
+  /** Called if the chess program quits before the session is ready and no stored command needs an answer. */
   readonly onLeft: () => void;
 }
 

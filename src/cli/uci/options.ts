@@ -2,13 +2,13 @@ import type { EngineOption } from "../engine-option.ts";
 
 export interface Options {
   declare(): readonly string[];
-  /** Sets an option. Ignores the case of the name. Returns an error message if the option or the value is invalid. */
+  /** Ignores the case of the name. Returns an error message if the option or the value is invalid. */
   set(name: string, text: string | undefined): string | undefined;
   readonly multipv: number;
   readonly chess960: boolean;
   readonly showWdl: boolean;
   readonly overheadMs: number;
-  /** Returns the engine options whose values are not the defaults, by their names in the JSON API. */
+  /** Returns the options that differ from their defaults, by their names in the JSON API. */
   forEngine(): Readonly<Record<string, number | boolean>>;
 }
 
@@ -33,7 +33,7 @@ export function createOptions(
   overheadMs: number,
 ): Options {
   const options = [
-    // Hash, Threads and Ponder have no effect. Chess programs set these options, and some reject an engine without them.
+    // Hash, Threads and Ponder have no effect. Some chess programs reject an engine without these options.
     spin("Hash", 16, 1, 33_554_432),
     spin("Threads", 1, 1, 1024),
     check("Ponder"),
@@ -70,7 +70,7 @@ export function createOptions(
       return Number(values.get("Move Overhead"));
     },
     forEngine() {
-      // Omit one of the two options for strength: chess programs set both, but the service rejects both in one request.
+      // Omit one of the two strength options: chess programs set both, but the service rejects both in one request.
       const idle = values.get("uci_limit_strength") === true ? "skill_level" : "uci_elo";
       return Object.fromEntries(
         ofEngine.flatMap(({ name, default: usual }) => {

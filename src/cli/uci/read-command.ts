@@ -3,23 +3,23 @@ import { echo } from "../../text/plain-text.ts";
 
 export type UciCommand =
   | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }
-  /** `value` is undefined if the command has no value, as for an option of the type `button`. */
+  /** `value` is undefined for an option of the type `button`. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }
   | {
       readonly kind: "position";
       readonly fen: string;
       readonly moves: readonly string[];
-      /** An error message if the word `moves` is missing, otherwise undefined. */
+      /** An error message if the word `moves` is missing. */
       readonly misplaced: string | undefined;
     }
   | { readonly kind: "go"; readonly go: Go };
 
-/** The arguments of `go`. Numbers are not validated: a time may be negative, and a depth may be too large. */
+/** Numbers are not validated: a time may be negative, and a depth may be too large. */
 export interface Go {
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly movetimeMs: number | undefined;
-  /** The number of moves (not plies) in which the side to move must mate. */
+  /** In moves, not in plies. */
   readonly mate: number | undefined;
   readonly movesToGo: number | undefined;
   readonly clocks: Readonly<Record<"white" | "black", Clock>>;
@@ -27,14 +27,13 @@ export interface Go {
   readonly hasClock: boolean;
   /** If empty, all moves are searched. */
   readonly searchMoves: readonly string[];
-  /** If true, the best move is sent only after `stop`. */
+  /** True if the best move is sent only after `stop`. */
   readonly infinite: boolean;
-  /** If true, the best move is sent only after `ponderhit` or `stop`. The clock starts at `ponderhit`. */
+  /** True if the best move is sent only after `ponderhit` or `stop`. The clock starts at `ponderhit`. */
   readonly ponder: boolean;
 }
 
 interface Clock {
-  /** The remaining time in milliseconds. Undefined if the command does not name the time. */
   readonly leftMs: number | undefined;
   readonly incrementMs: number;
 }

@@ -8,30 +8,29 @@ import type { Task } from "./task-of-go.ts";
 
 /** The search for one `go` command. Reports the best move exactly once. */
 export interface RunningSearch {
-  /** Ends the search and reports the best move. If no move is known yet, first waits briefly for a move. */
+  /** Reports the best move. Waits briefly for a first move if no move is known yet. */
   stop(): void;
-  /** Ends the search, and reports the best move before this function returns. */
+  /** Reports the best move before this function returns. */
   stopAtOnce(): void;
-  /** Call this when the opponent has played the expected move. Starts the clock. */
+  /** Starts the clock, because the opponent has played the expected move. */
   ponderhit(): void;
-  /** Call this when the input has ended. Ends the search if the search waits for a command or has no limit. */
+  /** Handles the end of the input. Ends the search if it waits for a command or has no limit. */
   close(): void;
 }
 
 interface SearchSetting {
   readonly task: Pick<Task, "time" | "waitsFor" | "mate" | "isBounded">;
-  /** Sends the request. Yields a message for each complete iteration. The last message has a stop reason. */
+  /** Yields a message for each complete iteration. The last message has a stop reason. */
   readonly watch: (signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
   /** Reduces the limits of the search to the limits that the error names. Returns true if a limit was reduced. */
   readonly narrow: (refusal: KibitzError) => boolean;
-  /** A legal move, which is sent if the search has found no move in time. Undefined if no move is legal. */
+  /** The move to send if the search finds no move in time. Undefined if no move is legal. */
   readonly legalMove: string | undefined;
   /** Returns the number of moves to mate, positive if the side to move mates. Undefined if no mate was found. */
   readonly mateOf: (evaluation: EvaluateResponse) => number | undefined;
   readonly report: {
     evaluation(evaluation: EvaluateResponse): void;
     note(text: string): void;
-    /** Called once, after all other reports. */
     bestMove(best: string | undefined, ponder: string | undefined): void;
   };
 }
@@ -42,24 +41,11 @@ const firstMoveMs = 120;
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
-/**
- * A search without a clock makes at most this number of attempts. A search that waits for a command makes any number of
- * attempts.
- */
+/** The maximum number of attempts of a search without a clock that waits for no command. */
 const triesMax = 6;
 const patienceMaxMs = 60_000;
 
-/**
- * The states of a search:
- *
- *     searching ── last iteration, or a failure that cannot be retried ──> ended ── stop, ponderhit ──> over
- *         └────── the time is up, stop, the mate was found, or a new go ──────────────────────────────> over
- *
- * - `searching`: the service is searching, or a failed request will be retried.
- * - `ended`: the best move is known, but the chess program must first send `stop` or `ponderhit`. If no command is necessary,
- *   the state `over` follows at once.
- * - `over`: the best move was sent.
- */
+/** In the state `ended`, the best move is known, but the chess program must first send `stop` or `ponderhit`. */
 export function startSearch(setting: SearchSetting): RunningSearch {
   const { task, watch, narrow, legalMove, mateOf, report } = setting;
   const { time, mate } = task;
@@ -67,7 +53,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   let state: "searching" | "ended" | "over" = "searching";
   let best: EvaluateResponse | undefined;
   let endsAtFirstMove = false;
-  /** The time of the next retry on the clock `performance.now()`. 0 if no retry is planned. */
+  /** On the clock `performance.now()`. 0 if no retry is planned. */
   let retryAt = 0;
   let clock: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -87,10 +73,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /**
-   * Returns any legal move if a clock runs or the game is drawn. In an analysis, returns undefined, because an unsearched move
-   * would mislead.
-   */
+  /** Returns a legal move if a clock runs or the game is drawn. In an analysis, an unsearched move would mislead. */
   function moveInstead(): string | undefined {
     const isDrawn = best?.search?.stopReason === StopReason.TERMINAL;
     if (legalMove === undefined || (time === undefined && !isDrawn)) {
@@ -121,7 +104,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     if (kind !== "evaluation") {
       return;
     }
-    // Ignore depths that the search had already reached before the retry.
+    // Ignore depths that were already reached before the retry.
     if (best === undefined || depthOf(value) >= depthOf(best)) {
       best = value;
       report.evaluation(value);
@@ -138,7 +121,6 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     return mate !== undefined && moves !== undefined && moves > 0 && moves <= mate;
   }
 
-  /** Call this when the search has ended, or has failed and cannot be retried. */
   function end(): void {
     state = "ended";
     if (mate !== undefined && !(best && hasMate(best))) {
@@ -151,7 +133,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** Returns the wait before a retry. Returns undefined if a retry is useless, or after too many attempts. */
+  /** Returns undefined if a retry is useless, or after too many attempts. */
   function waitOf(error: unknown, failures: number): number | undefined {
     const { retryable = true, retryAfterMs = 0 } = error instanceof KibitzError ? error : {};
     const waitMs = Math.max(retryAfterMs, Math.min(firstRetryMs * 2 ** (failures - 1), retryMaxMs));

@@ -16,7 +16,7 @@ import { infoLines, scoreOfTurn } from "./write-lines.ts";
 export interface Session {
   readonly greeting: readonly string[];
   receive(line: string): void;
-  /** Call this when the input has ended. The session continues until a running search has ended. */
+  /** Handles the end of the input. A running search continues until its end. */
   close(): void;
   readonly over: Promise<void>;
 }
@@ -27,10 +27,7 @@ export interface SessionSetting {
     readonly author: string;
     readonly options: readonly EngineOption[];
   };
-  /**
-   * Yields a message for each complete iteration of the search. The last message has a stop reason.
-   * @throws KibitzError if the service rejects the search; another Error if the service cannot be reached
-   */
+  /** The last message has a stop reason. Throws KibitzError if the service rejects the search. */
   readonly watch: (request: SearchRequest, signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
   readonly say: (line: string) => void;
   readonly version: string;
@@ -49,11 +46,11 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     ...options.declare(),
     "uciok",
   ];
-  /** The position to search. Undefined if the last `position` command was invalid. */
+  /** Undefined if the last `position` command was invalid. */
   let position: Position | undefined;
   let search: RunningSearch | undefined;
   let isClosed = false;
-  /** Reduced when the service rejects a search because of a plan, so that the next search stays within the plan. */
+  /** Reduced when the service rejects a search because of a plan. */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
 
@@ -108,9 +105,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     }
   }
 
-  /**
-   * Removes text around a pasted FEN, and corrects a misspelled move if only one legal move matches. Reports each correction.
-   */
+  /** Repairs a pasted FEN, and corrects a misspelled move if only one legal move matches. */
   function setPosition(fen: string, moves: readonly string[]): void {
     const pasted = readPastedFen(fen, moves);
     const sent = { fen, moves, ...pasted, chess960: options.chess960 };
@@ -187,7 +182,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     });
   }
 
-  /** Returns the legal moves in `texts`. Reports the other moves. An empty result means that all moves are searched. */
+  /** Returns the legal moves in `texts`, and reports the other moves. An empty list means all moves. */
   function searchMovesOf(searched: Position, texts: readonly string[]): readonly string[] {
     return texts.flatMap((text, index) => {
       const reading = readSearchMoves(searched, [text], index);

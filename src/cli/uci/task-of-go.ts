@@ -23,14 +23,14 @@ export const widestBounds: Bounds = {
 
 export interface Task {
   readonly limits: Pick<AnalysisRequest, "depth" | "nodes" | "movetimeMs" | "multipv">;
-  /** The time for the move. Undefined if the move has no time limit. */
+  /** Undefined if the move has no time limit. */
   readonly time: MoveTime | undefined;
-  /** The command after which the best move is sent. Undefined if the best move is sent when the search ends. */
+  /** The command after which the best move is sent. Undefined if the end of the search is enough. */
   readonly waitsFor: "stop" | "ponderhit" | undefined;
-  /** The number of moves in which the side to move must mate. A mate in at most this number of moves ends the search. */
+  /** A mate of the side to move in at most this number of moves ends the search. */
   readonly mate: number | undefined;
   readonly isBounded: boolean;
-  /** Messages that explain how the search differs from the command. */
+  /** Messages about differences between the search and the command. */
   readonly notes: readonly string[];
 }
 
@@ -55,7 +55,7 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
   const multipv = inside("MultiPV", options.multipv, bounds.multipv);
   const time = timeOf();
   const waitsFor = go.infinite ? "stop" : go.ponder ? "ponderhit" : undefined;
-  // Ignore the clock while the search waits for `stop` or `ponderhit`.
+  // The clock does not run while the search waits for `stop` or `ponderhit`.
   const searchMs = waitsFor === undefined && time ? time.searchMs : bounds.movetimeMs;
   const isOpen = depth === undefined && nodes === undefined;
   return {

@@ -1,56 +1,43 @@
 interface RunningClock {
-  /** The remaining time in milliseconds. Negative if the clock has run out but the game continues. */
+  /** In milliseconds. Negative if the clock has run out but the game continues. */
   readonly leftMs: number;
   readonly incrementMs: number;
-  /** The number of moves until the next time control. Undefined if no time control follows. */
+  /** Undefined if no time control follows. */
   readonly movesToGo: number | undefined;
 }
 
 /** All times are in milliseconds after `go`. */
 export interface MoveTime {
   readonly searchMs: number;
-  /** At this time, the best move so far is sent even if the search has not ended. At least `searchMs`. */
+  /** The time to send the best move so far. At least `searchMs`. */
   readonly answerByMs: number;
-  /** At this time, a move is sent even if the search has found no move. At least `answerByMs`. */
+  /** The time to send a move even if the search has found no move. At least `answerByMs`. */
   readonly lastMs: number;
 }
 
-/** Additional milliseconds for the search to find a first move, because any searched move is better than a random move. */
+/** Additional milliseconds for a first move, because any searched move is better than a random move. */
 const firstMoveMs = 300;
 
 /** Milliseconds for a search after the clock has run out. The chess program may still accept the move. */
 const clockOutMs = 50;
 
-/** If less than this number of milliseconds remains on the clock, no move can be sent in time. */
+/** With less time in milliseconds on the clock, no move can be sent in time. */
 const clockLeastMs = 10;
 
-/**
- * The longest timer of Node in milliseconds. Longer clock times are reduced to this value, because a longer timer fires at
- * once.
- */
+/** The longest timer of Node in milliseconds. A longer timer fires at once. */
 const clockMostMs = 2 ** 31 - 1;
 
 const movesExpected = 30;
 
-/**
- * The overhead is reserved for this number of additional moves, because on a busy machine one move can need the entire reserve.
- */
+/** Reserves the overhead of additional moves, because one move can need the entire reserve on a busy machine. */
 const movesSpare = 2;
 
-/**
- * The largest fraction of the clock for one move:
- * - `clockShare`: the usual fraction.
- * - `lastMoveShare`: the fraction for the last move before a time control.
- * - `firstMoveShare`: the fraction while the search has found no move.
- */
+/** The largest fraction of the clock for a move. `firstMoveShare` is the largest fraction while no move was found. */
 const clockShare = 0.4;
 const lastMoveShare = 0.8;
 const firstMoveShare = 0.7;
 
-/**
- * Divides the remaining time and the coming increments evenly among the expected moves, and subtracts the overhead.
- * @param overheadMs the longest time between sending a move and stopping the clock
- */
+/** Divides the remaining time and the increments evenly among the expected moves, and subtracts the overhead. */
 export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, overheadMs: number): MoveTime {
   const leftMs = Math.min(clock.leftMs, clockMostMs);
   if (leftMs < clockLeastMs) {
@@ -69,7 +56,7 @@ export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, o
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** Returns times for a fixed time per move. The move is sent slightly after the fixed time, as by other engines. */
+/** The move is sent slightly after the fixed time, as by other engines. */
 export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };

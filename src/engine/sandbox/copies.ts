@@ -4,9 +4,8 @@ import { basename, join } from "node:path";
 import { digestOf } from "../file-integrity.ts";
 
 /**
- * Copies files to a folder that every user can read. Later starts reuse the copies, because the folder name contains a digest
- * of the files.
- * @throws Error if the copies cannot be made, or if another user could have changed them
+ * Copies files to a folder that every user can read. Later starts reuse the copies.
+ * Throws Error if the copies cannot be made, or if another user could have changed them.
  */
 export async function copyOnce(files: readonly string[], cache: string): Promise<readonly string[]> {
   await createOwnFolder(cache);
@@ -22,10 +21,10 @@ export async function copyOnce(files: readonly string[], cache: string): Promise
   return copies;
 }
 
-/** Creates a folder. Throws if another user can write to the folder, and could therefore have changed its content. */
+/** Throws if another user can write to the folder, and could therefore have changed its content. */
 async function createOwnFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true });
-  // Check even a new folder: a user who can write to the parent folder may have created a folder or a link with this name.
+  // Check even a new folder: a user who can write to the parent folder may have created this name earlier.
   const found = await lstat(folder);
   if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
     throw new Error(`${folder} is not a folder that only the server's user can write to; delete it`);
@@ -33,7 +32,7 @@ async function createOwnFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-/** Copies into a temporary folder and renames this folder at the end, because two servers may start at the same time. */
+/** Renames a temporary folder at the end, because two servers may start at the same time. */
 async function copyInto(folder: string, files: readonly string[], cache: string): Promise<void> {
   const unfinished = await mkdtemp(join(cache, "unfinished-"));
   try {

@@ -6,16 +6,12 @@ export interface EngineUser {
   readonly gid: number;
 }
 
-/** Thrown if engines cannot run as the chosen user. The message explains how to correct the setup. */
 export class EngineUserUnusable extends Error {}
 
 /** The usual ids on Linux of the user `nobody`, who owns no files. */
 const nobody: EngineUser = { name: "nobody", uid: 65_534, gid: 65_534 };
 
-/**
- * Returns the user for the engines, who is never root. Undefined means the same user as the server. If no name is set and the
- * server runs as root, engines run as `nobody`.
- */
+/** Returns a user who is never root. Undefined means the user of the server. Without a name, root runs engines as `nobody`. */
 export function chooseEngineUser(name: string | undefined): EngineUser | undefined {
   const isRoot = process.getuid?.() === 0;
   if (name === undefined) {

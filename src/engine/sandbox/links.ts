@@ -11,26 +11,21 @@ export const guards = [
 ] as const;
 
 /**
- * A protection of a sandbox:
- * - `user`: the engine runs as a different user than the server. Therefore the engine can send no signals to the server, and
- *   can read no files of the server.
+ * The protections of a sandbox:
+ * - `user`: the engine can send no signals to the server, and can read no files of the server.
  * - `keys`: the engine cannot enter the folder of the key database.
  * - `network`: the engine has no network.
- * - `writes`: the engine cannot write to files. However, the engine can delete, truncate and map files that its user owns.
+ * - `writes`: the engine cannot write to files, but can delete, truncate and map files of its user.
  * - `privileges`: the programs that the engine executes cannot gain privileges.
  * - `limits`: the open files and the memory of each process are limited, and core dumps are disabled.
- * - `ends with the server`: the kernel kills the engine when the server is killed. The engine can disable this protection.
- *   Child processes of the engine are not killed, but end when their input ends.
+ * - `ends with the server`: the kernel kills the engine, but not its child processes, when the server is killed.
  */
 export type Guard = (typeof guards)[number];
 
 /** A program that restricts its own process, and then executes the rest of the command line. */
 export interface Link {
   readonly guards: readonly Guard[];
-  /**
-   * The program and its arguments, which precede the rest of the command line. `memoryMaxMb` is the engine's memory limit in
-   * MiB.
-   */
+  /** The program with its arguments. `memoryMaxMb` is the engine's memory limit in MiB. */
   readonly command: (memoryMaxMb: number) => readonly string[];
 }
 
@@ -40,12 +35,9 @@ const openFilesMax = 256;
 /** Mounts an empty file system over a folder, and then executes the rest of the command line. */
 const hideScript = 'mount -t tmpfs -o size=4k,mode=0 none "$1" && shift && exec "$@"';
 
-/**
- * Returns the programs of util-linux for the sandbox, in the order of their start. If `user` is set, root starts the first
- * program, and the last program changes to `user`.
- */
+/** Returns programs of util-linux in the order of their start. With `user`, the last program changes from root to `user`. */
 export function linksFor(user: EngineUser | undefined, hidden: string | undefined): readonly Link[] {
-  // If the server does not run as root, a user namespace gives the rights that the other namespaces need.
+  // Without root, a user namespace gives the rights that the other namespaces need.
   const asRoot = user ? [] : ["--user", "--map-current-user", "--keep-caps"];
   const hide = hidden === undefined ? [] : ["sh", "-c", hideScript, "sh", hidden];
   const become = user
@@ -65,7 +57,7 @@ export function linksFor(user: EngineUser | undefined, hidden: string | undefine
         "--",
       ],
     },
-    // With SCHED_BATCH, a waking engine does not interrupt the server, so that the server continues to answer.
+    // With SCHED_BATCH, a waking engine does not interrupt the server.
     fixed([], ["chrt", "-b", "0"]),
     fixed(
       ["privileges", "ends with the server"],

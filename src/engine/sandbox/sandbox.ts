@@ -7,13 +7,10 @@ import { copyOnce } from "./copies.ts";
 import { chooseEngineUser, type EngineUser, EngineUserUnusable } from "./engine-user.ts";
 import { type Guard, guards, type Link, linksFor } from "./links.ts";
 
-/**
- * Restricts engines to analysis, because engines are C++ programs that process positions of unknown clients. A chain of Linux
- * programs (util-linux) starts each engine. A program that is missing or not permitted is omitted.
- */
+/** Restricts engines with a chain of programs of util-linux. Omits a program that is missing or not permitted. */
 export interface Sandbox {
   wrap(command: EngineCommand, settings: EngineSettings): EngineCommand;
-  /** The Node binary for WebAssembly engines. The engines' user can read this file. */
+  /** The Node binary for WebAssembly engines, which the engines' user can read. */
   readonly node: string;
   /** Returns paths that the engines' user can read: the paths of `files`, or the paths of copies in one folder. */
   ensureReadable(files: readonly string[]): Promise<readonly string[]>;
@@ -21,8 +18,7 @@ export interface Sandbox {
   readonly user: EngineUser | undefined;
   readonly holds: readonly Guard[];
   /**
-   * The protections that do not work on this machine. `user` is never listed if the server does not run as root, because only
-   * root can change the user.
+   * The protections that do not work. `user` is listed only if the server runs as root, because only root can change the user.
    */
   readonly lacks: readonly Guard[];
 }
@@ -43,14 +39,10 @@ export const noSandbox: Sandbox = {
   lacks: guards,
 };
 
-/**
- * The memory limit of an engine in MiB is `baseMb`, plus the hash table, plus `threadMb` for each thread. Engines normally need
- * a third of the limit.
- */
+/** The memory limit of an engine in MiB, without hash table and threads. Engines normally need a third of the limit. */
 const baseMb = 1536;
 const threadMb = 64;
 
-/** Throws EngineUserUnusable if engines cannot run as the chosen user. */
 export async function createSandbox({
   userName,
   hide,
@@ -87,7 +79,7 @@ export async function createSandbox({
   if (user) {
     held.add("user");
   }
-  // If the folder does not exist yet, its protection cannot be tested.
+  // A protection of a folder that does not exist yet cannot be tested.
   if (hidden ? await succeeds('! test -x "$1"', hidden) : user || held.has("network")) {
     held.add("keys");
   }
@@ -113,7 +105,7 @@ async function buildChain(user: EngineUser | undefined, hidden: string | undefin
   if (user === undefined || links.some((link) => link.guards.includes("privileges"))) {
     return { links, runAs: undefined };
   }
-  // If setpriv does not work, Node starts the chain as the engines' user. The other programs do not need root.
+  // If setpriv does not work, Node starts the chain as the engines' user.
   if (!(await run({ ...shell(":"), runAs: user }))) {
     throw new EngineUserUnusable(
       `this server is root, but cannot run engines as ${user.name} here (it may not change users); start it as another user than root`,

@@ -18,14 +18,13 @@ interface UserIds {
 /** A valid UCI line has at most a few thousand characters. */
 const lineMaxChars = 65_536;
 
-/** If the file cannot be executed, `read` rejects. Throws `no_start` if the system cannot create a process. */
+/** Throws `no_start` if the system cannot create a process. If the file cannot be executed, `read` rejects. */
 export function createChildProcess(command: EngineCommand): UciTransport {
   const child = spawnEngine(command);
   let failure: Error | undefined;
   const ended = new Promise<ProcessEnd>((resolve) => {
     child.once("exit", (_code, signal) => {
-      // Kill the child processes of a script now, because they keep the pipes open. The process group still has the same id
-      // while a child process is running.
+      // Kill the child processes of a script, because they keep the pipes open.
       if (killGroup(child)) {
         // Ignore the remaining output of the child processes, because this output is incomplete.
         child.stdout?.destroy();
@@ -37,7 +36,7 @@ export function createChildProcess(command: EngineCommand): UciTransport {
       resolve("itself");
     });
   });
-  // Ignore failed writes to an engine that has ended, because the end of its output is also reported.
+  // Ignore the error, because the end of the output is also reported.
   child.stdin?.on("error", () => {});
 
   return {
@@ -71,7 +70,7 @@ const crashSignals: ReadonlySet<NodeJS.Signals> = new Set([
   "SIGTRAP",
 ]);
 
-/** If no file descriptors are available, Node returns a process whose pipes are undefined, and emits the error later. */
+/** If no file descriptors are available, Node returns a process without pipes, and emits the error later. */
 type EngineProcess = ChildProcess & {
   readonly stdin: Writable | undefined;
   readonly stdout: Readable | undefined;
@@ -82,7 +81,7 @@ function spawnEngine({ file, args, runAs }: EngineCommand): EngineProcess {
     return spawn(file, args, {
       // Hide the server's environment, which may contain secrets.
       env: {},
-      // Use a separate process group, so that Ctrl-C on the terminal reaches only the server. The server then ends its engines.
+      // Use a separate process group, so that Ctrl-C on the terminal reaches only the server.
       detached: true,
       stdio: ["pipe", "pipe", "ignore"],
       ...(runAs && { uid: runAs.uid, gid: runAs.gid }),
@@ -133,10 +132,7 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
 /** Linux reports processor time in units of 10 ms. */
 const tickMs = 10;
 
-/**
- * Adds user time and system time: fields 14 and 15 of /proc/PID/stat. Counts fields from the end of the process name, because
- * the name may contain spaces.
- */
+/** Adds fields 14 and 15 of /proc/PID/stat. Searches for the end of the process name, which may contain spaces. */
 function processorMs(pid: number): number | undefined {
   const stat = readProc(pid, "stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
@@ -144,7 +140,7 @@ function processorMs(pid: number): number | undefined {
   return Number.isFinite(ticks) ? ticks * tickMs : undefined;
 }
 
-/** The page size on all machines that run these engines. Memory that several processes use is counted for each process. */
+/** The page size of all machines that run these engines. */
 const pageBytes = 4096;
 
 function residentBytes(pid: number): number | undefined {
@@ -154,7 +150,7 @@ function residentBytes(pid: number): number | undefined {
 
 /** Includes child processes, because the engine may be the child of a script. Returns undefined if the process has ended. */
 function sumOfTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
-  // The file lists the children of the main thread, because shells and engines start processes from the main thread.
+  // Shells and engines start processes from the main thread.
   const children = readProc(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
   const own = measure(pid);
   return own === undefined

@@ -9,10 +9,8 @@ export interface UciOption {
 }
 
 /**
- * The engine options that clients may set. All other options are forbidden:
- * - Strings and paths, such as `Debug Log File`, `EvalFile` and `SyzygyPath`, because they can read and write files.
- * - `nodestime`, because it changes the meaning of time limits.
- * - `Hash` and `Threads`, because they are set when the engine starts.
+ * The engine options that clients may set.
+ * Strings are forbidden because they can name files. `nodestime` is forbidden because it changes the meaning of time limits.
  */
 const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
   new Map([
@@ -28,7 +26,7 @@ export function integerOf(word: string | undefined): number | undefined {
   return word !== undefined && /^-?\d{1,15}$/.test(word) ? Number(word) + 0 : undefined;
 }
 
-/** Returns undefined if the word is not an integer, or if the integer does not fit into 32 bits. */
+/** Returns undefined if the word is not an integer of 32 bits. */
 export function int32Of(word: string | undefined): number | undefined {
   const value = integerOf(word);
   return value === undefined || Math.abs(value) >= 2 ** 31 ? undefined : value;

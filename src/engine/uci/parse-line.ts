@@ -15,7 +15,6 @@ export interface UciInfo {
   readonly tbhits?: number;
   /** Milliseconds since the start of the search. */
   readonly time?: number;
-  /** The move that the engine is now searching. */
   readonly currmove?: string;
   readonly pv: readonly string[];
 }
@@ -35,7 +34,7 @@ const other: UciLine = { kind: "other" };
 /** Never throws: an unknown line becomes `other`, and an invalid field is skipped. */
 export function parseLine(line: string): UciLine {
   const text = line.trim();
-  // Do not split this line into words, to save time: every third line of a shallow search is an `info string`.
+  // Do not split this line, to save time: every third line of a shallow search is an `info string`.
   if (/^info\s+string\b/.test(text)) {
     return parseInfoString(text);
   }
@@ -73,7 +72,7 @@ function moveOf(word: string | undefined): string | undefined {
   return word !== undefined && movePattern.test(word) ? word : undefined;
 }
 
-/** Stockfish 19 prints `CRITICAL ERROR` when it rejects a position. Stockfish then ignores all further input. */
+/** Stockfish 19 prints `CRITICAL ERROR` when it rejects a position, and then ignores all further input. */
 function parseInfoString(text: string): UciLine {
   return text.includes("CRITICAL ERROR") ? { kind: "critical", reason: text.slice(0, 500) } : other;
 }
@@ -81,7 +80,7 @@ function parseInfoString(text: string): UciLine {
 function parseInfo(words: readonly string[]): UciLine {
   const info: { -readonly [K in keyof UciInfo]: UciInfo[K] } = { bound: "exact", pv: [] };
   let at = 1;
-  /** Reads the next word as a value. If the next word is not a value, the loop reads this word as a field. */
+  /** Reads the next word as a value. If the word is not a value, the loop reads it as a field. */
   const take = <T>(read: (word: string | undefined) => T | undefined): T | undefined => {
     const value = read(words[at + 1]);
     if (value !== undefined) {
@@ -135,7 +134,6 @@ function parseInfo(words: readonly string[]): UciLine {
         info.pv = words.slice(at + 1);
         return { kind: "info", info };
       case "string":
-        // The rest of the line is free text.
         return { kind: "info", info };
     }
   }

@@ -6,13 +6,10 @@ import type { UciTransport } from "./transport.ts";
 import { createDeadline, type Deadline, type WatchTimes, watchSilence } from "./watch.ts";
 
 export interface UciSearch {
-  /** Settles when the search has ended or the engine has ended. Rejects with the reason of `signal` if `signal` was aborted. */
+  /** Settles when the search or the engine has ended. Rejects with the reason of `signal` after an abort. */
   readonly answer: Promise<SearchDone>;
   receive(line: UciLine): void;
-  /**
-   * Stops the engine as if the time limit had passed. If the engine has not printed an `info` line yet, first waits for this
-   * line.
-   */
+  /** Stops the engine as if the time limit had passed, but not before the first `info` line. */
   cutShort(): void;
   fail(failure: EngineFailure): void;
 }
@@ -33,20 +30,14 @@ interface SearchOptions {
 const deepest = 245;
 
 /**
- * Decides why an engine did not stop in time. If the engine has used the processor for this fraction of `stopMs` after `stop`,
- * the engine has ignored `stop`. Otherwise the machine was slow.
+ * If the engine has used the processor for this fraction of `stopMs`, the engine has ignored `stop`.
+ * Otherwise the machine was slow.
  */
 const overtimeShare = 0.25;
 
 /**
- * Kills the engine if the engine
- * - rejects the position,
- * - ends the search without an `info` line, without a move or with an illegal move,
- * - prints nothing and does not answer `isready`,
- * - does not end in time after `stop`.
- *
- * If the time limit passes before the first `info` line, waits slightly longer for this line, because only an `info` line
- * contains a score.
+ * Kills the engine if its output is invalid, if it does not answer `isready`, or if it does not end in time after `stop`.
+ * If the time limit passes before the first `info` line, waits slightly longer, because only this line contains a score.
  */
 export function startSearch(
   transport: UciTransport,
@@ -57,7 +48,7 @@ export function startSearch(
   const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
   const startedAt = performance.now();
-  /** The reason to stop the engine although the caller still waits for the result. Undefined while the search may continue. */
+  /** The reason to stop although the caller still waits for the result. */
   let stopReason: "limit" | "cut short" | undefined;
   let stopping: Deadline | undefined;
   const silence = watchSilence(transport, times, (silentMs) =>
@@ -124,9 +115,7 @@ export function startSearch(
     if (stopReason === "cut short") {
       return "stop";
     }
-    // Compare the time instead of the nodes, because Stockfish 19 sometimes does not print its last number of nodes. If this
-    // clock has not reached the time limit, the engine's clock has not reached the limit either, because the engine's clock
-    // started later.
+    // Compare the time instead of the nodes, because Stockfish 19 sometimes does not print its last number of nodes.
     const isInTime = stopReason === undefined && performance.now() - startedAt < movetimeMs;
     return nodes !== undefined && isInTime ? "nodes" : "time";
   }

@@ -32,13 +32,10 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
  *     every state ──the engine fails, its pipe ends, or the session is closed──▶ ended
  */
 type SessionState =
-  /** `options` contains the options that the engine has declared. `isIntroduced` is true after `uciok`. */
+  /** `isIntroduced` is true after `uciok`. */
   | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
-  /**
-   * `isClean` is false until the engine has answered the `isready` of the previous cleaning. Output before this answer does not
-   * belong to this search.
-   */
+  /** `isClean` is false until `readyok` of the previous cleaning. Earlier output does not belong to this search. */
   | { readonly kind: "searching"; readonly search: UciSearch; isClean: boolean }
   | { readonly kind: "cleaning"; readonly deadline: Deadline }
   | { readonly kind: "ended" };
@@ -53,7 +50,7 @@ class UciSession implements EngineSession {
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
-  /** Searches change these options. After a search, the cleaning resets these options. */
+  /** The cleaning after a search resets these options. */
   #options: OptionState = createOptionState([]);
 
   constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes) {
@@ -82,7 +79,6 @@ class UciSession implements EngineSession {
     return this.#transport.memoryBytes();
   }
 
-  /** Call this once. */
   async greet(): Promise<void> {
     const { startMs } = this.#times;
     const deadline = createDeadline(startMs, () => {
@@ -100,12 +96,12 @@ class UciSession implements EngineSession {
     signal.throwIfAborted();
     const state = this.#state;
     if (state.kind === "ended") {
-      // Report `no_start`: the engine failed before this search began, so the search can be retried on another engine.
+      // Report `no_start`, so that the search is retried on another engine.
       const cause = await this.exited;
       throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
     }
     if (state.kind === "cleaning") {
-      // Send the search before the cleaning has ended. This saves a fifth of the time of a shallow search.
+      // Send the search before the cleaning has ended, which saves a fifth of the time of a shallow search.
       state.deadline.clear();
     } else if (state.kind !== "idle") {
       throw new Error(`a search on an engine that is ${state.kind}`);
@@ -203,10 +199,7 @@ class UciSession implements EngineSession {
     }
   }
 
-  /**
-   * Kills the engine, and rejects the greeting or the search with `cause`. If the session was closed, `cause` is undefined.
-   * Later calls only wait until the engine has ended.
-   */
+  /** Kills the engine, and rejects the greeting or the search with `cause`. If the session was closed, `cause` is undefined. */
   async #end(cause: EngineFailure | undefined | Promise<EngineFailure>): Promise<void> {
     const state = this.#state;
     if (state.kind !== "ended") {

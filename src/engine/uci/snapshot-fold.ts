@@ -1,7 +1,7 @@
 import type { EngineLine, SearchCounters, Snapshot } from "../engine.ts";
 import type { UciInfo } from "./parse-line.ts";
 
-/** Collects the `info` lines of one search into snapshots. A snapshot contains all principal variations of one iteration. */
+/** Collects the `info` lines of one search. A snapshot contains all principal variations of one iteration. */
 interface SnapshotFold {
   /** Returns the new snapshot if the line completes an iteration. */
   add(info: UciInfo): Snapshot | undefined;
@@ -18,22 +18,18 @@ interface FoldLimits {
 }
 
 /**
- * Finds the complete iterations of a search. An iteration is complete if the engine has printed all `info` lines with exact
- * scores before the time limit. The output of Stockfish has these quirks:
+ * Finds complete iterations in spite of these quirks of Stockfish:
  * - After a score that is only a bound, Stockfish searches the same depth again.
- * - When the time limit ends an iteration, Stockfish prints the unfinished iteration like a complete iteration. The time in
- *   these lines is not before the limit.
- * - When the node limit ends an iteration, Stockfish also prints the unfinished iteration. The number of nodes may exceed the
- *   limit by 0.1 percent. Such an iteration is complete only if a deeper iteration follows.
- * - In a long search, Stockfish prints all lines again when one line is finished. Lines may then have the new depth too early.
- *   If `currmove` follows with the same depth, the iteration was incomplete.
+ * - When a limit ends an iteration, Stockfish prints the unfinished iteration like a complete iteration. The printed time is
+ * then not before the time limit. The number of nodes may exceed the node limit by 0.1 percent.
+ * - In a long search, Stockfish prints all lines again when one line is finished, possibly with the new depth too early. If
+ * `currmove` follows with the same depth, the iteration was incomplete.
  */
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
   /**
-   * An iteration that may be complete. `completeIfLast` is true if the iteration is complete when the search ends. `isReported`
-   * is true if `add` has already returned the snapshot.
+   * `completeIfLast`: the iteration is complete if the search ends now. `isReported`: `add` has already returned the snapshot.
    */
   let pending:
     | { readonly snapshot: Snapshot; readonly completeIfLast: boolean; readonly isReported: boolean }
@@ -44,8 +40,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   let [printsMoves, closed] = [false, false];
 
   /**
-   * Call this for each depth that the engine prints. A deeper depth proves that the pending iteration is complete. Returns this
-   * iteration if `add` has not returned it before.
+   * A deeper depth proves that the pending iteration is complete. Returns this iteration if `add` has not returned it before.
    */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
@@ -110,9 +105,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
 
 const noCounters: SearchCounters = { nodes: 0, nps: 0, timeMs: 0, hashfull: 0, tbhits: 0 };
 
-/**
- * The output of Stockfish changes in a long search: in version 15 after three seconds, in version 19 after ten million nodes.
- */
+/** Stockfish changes its output in a long search: version 15 after three seconds, version 19 after ten million nodes. */
 function stageOf({ nodes, timeMs } = noCounters): number {
   return Number(nodes > 10_000_000) + Number(timeMs > 3000);
 }

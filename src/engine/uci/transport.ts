@@ -10,8 +10,8 @@ export interface UciTransport {
   kill(): Promise<void>;
   /** Resolves when the process has ended, possibly some time after the end of its pipe. */
   readonly ended: Promise<ProcessEnd>;
-  /** The resident memory of the engine. Undefined if the operating system does not report the memory. */
+  /** The resident memory. Undefined if the operating system does not report the memory. */
   memoryBytes(): number | undefined;
-  /** The processor time that the engine has used. Undefined if the operating system does not report the time. */
+  /** Undefined if the operating system does not report the processor time. */
   processorMs(): number | undefined;
 }

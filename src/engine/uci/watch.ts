@@ -4,9 +4,7 @@ export interface Deadline {
   clear(): void;
 }
 
-/**
- * Calls `missed` after `ms` milliseconds. Node first reads pending input, because the expected line may already have arrived.
- */
+/** Node reads pending input before the call of `missed`, because the expected line may already have arrived. */
 export function createDeadline(ms: number, missed: () => void): Deadline {
   let lastLook: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
@@ -53,10 +51,7 @@ export function watchSilence(
 }
 
 export interface WatchTimes {
-  /**
-   * The time limit from the start of the process to `readyok`. An engine with the full network needs 1 s, or several seconds on
-   * a busy machine.
-   */
+  /** The time limit from the start of the process to `readyok`. An engine with the full network needs 1 s or longer. */
   readonly startMs: number;
   /** After this time without output during a search, `isready` is sent. */
   readonly silenceMs: number;
@@ -65,8 +60,7 @@ export interface WatchTimes {
   /** The time between the time limit of a search and `stop`. */
   readonly lateMs: number;
   /**
-   * The time limit for `bestmove` after `stop`. If a search has no `info` line at its time limit, this time is also added to
-   * the time limit. Clients must receive an answer or an error within 1500 ms after the time limit.
+   * The time limit for `bestmove` after `stop`. A search without an `info` line also gets this additional time before `stop`.
    */
   readonly stopMs: number;
 }
@@ -79,14 +73,11 @@ export const defaultWatchTimes: WatchTimes = {
   stopMs: 400,
 };
 
-/**
- * The output limit since the start of a search, in characters. A valid search with ten variations at 245 depths prints 0.4
- * million characters within milliseconds.
- */
+/** In characters since the start of a search. Ten variations at 245 depths have 0.4 million characters. */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
-/** The output of an idle engine is also counted, because the thread that reads the output serves all clients. */
+/** Also counts the output of an idle engine, because the thread that reads the output serves all clients. */
 interface FloodMeter {
   /** Adds the length of a line. Returns true if the output limit is exceeded. */
   floods(line: string): boolean;

@@ -11,10 +11,7 @@ import { findExecutables, type NativeSearch } from "./find-executables.ts";
 /** Native engines answer `uci` within 0.1 s. A file that is not an engine must not delay the start for long. */
 const greetingMaxMs = 5000;
 
-/**
- * Finds the native binaries that support UCI and pass the self-test. The id of a build is made from the name that the binary
- * reports.
- */
+/** Finds the native binaries that support UCI and pass the self-test. */
 export async function discoverNative(
   where: NativeSearch,
   settings: EngineSettings,
@@ -33,7 +30,6 @@ export async function discoverNative(
   const builds = new Map<string, EngineBuild>();
   for (const build of found.flat()) {
     const { id, sha256 } = build;
-    // Skip a copy of an engine that was already found.
     if (!builds.has(sha256)) {
       const taken = builds.values().some((other) => other.id === id);
       builds.set(sha256, taken ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build);
@@ -64,7 +60,7 @@ async function identify(
       throw new Error("it reports no name");
     }
     const selfTestNodes = await selfTest(session, settings.threads, signal);
-    // Make sure that the file was not replaced after its digest was computed.
+    // Throw if the file was replaced after its digest was computed.
     await integrity.assertUnchanged();
     const reproducible = selfTestNodes !== undefined;
     if (!reproducible && settings.threads === 1) {
@@ -74,7 +70,7 @@ async function identify(
         "equal searches of this engine differ: its answers are not deterministic",
       );
     }
-    // A native build is never deprecated: the operator decides how long the build stays on this machine.
+    // The operator decides how long a native build stays on this machine.
     const deprecatedSince = undefined;
     const found = { ...session.info, ...identity, file, ...integrity };
     return [{ ...found, path: "native", settings, reproducible, selfTestNodes, deprecatedSince }];
@@ -93,9 +89,7 @@ interface NativeIdentity {
   readonly license: string | undefined;
 }
 
-/**
- * Keeps the complete version of a development build, such as `dev-20260110-3a1b2c4d`, so that two builds have different ids.
- */
+/** Keeps the complete version of a development build, such as `dev-20260110-3a1b2c4d`, so that the ids of builds differ. */
 export function identityFromName(name: string): NativeIdentity | undefined {
   const words = name
     .toLowerCase()

@@ -2,12 +2,12 @@ import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
 export interface NativeSearch {
-  /** The binaries from KIBITZ_NATIVE_ENGINES. If set, no folder is searched. */
+  /** From KIBITZ_NATIVE_ENGINES. If set, no folder is searched. */
   readonly files: readonly string[] | undefined;
   readonly searchPath: string;
 }
 
-/** Searched in addition to PATH: Debian installs engines in /usr/games, and Homebrew in the last two folders. */
+/** Debian installs engines in /usr/games, and Homebrew in the last two folders. */
 const usualFolders = [
   "/usr/games",
   "/usr/local/bin",
@@ -16,10 +16,7 @@ const usualFolders = [
   "/home/linuxbrew/.linuxbrew/bin",
 ];
 
-/**
- * Returns each native engine once, with symbolic links resolved. Calls `onUnusable` for a file of the operator that cannot be
- * executed.
- */
+/** Returns each native engine once. Calls `onUnusable` for a file of the operator that cannot be executed. */
 export async function findExecutables(
   { files, searchPath }: NativeSearch,
   onUnusable: (file: string, error: unknown) => void,

@@ -7,14 +7,14 @@ export type WasmBuild = Omit<
 > & {
   /** The date of the release that deprecated this build. The build stays available for at least 90 days after this date. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;
-  /** The npm package. `loader` is the path of the loader in the package. The `.wasm` module is in the same folder. */
+  /** `loader` is the path of the loader in the npm package. The `.wasm` module is in the same folder. */
   readonly package: string;
   readonly loader: string;
-  /** The digests of the module and the loader. Other files are never run under the id of this build. */
+  /** Other files are never run under the id of this build. */
   readonly pin: Pin;
 };
 
-/** The fields that are equal in all builds. A test compares author and options with the values that the engines report. */
+/** Equal in all builds. A test compares author and options with the values that the engines report. */
 const stockfish = {
   family: "stockfish",
   license: "GPL-3.0-or-later",
@@ -28,10 +28,7 @@ const stockfish = {
 } as const;
 
 /**
- * The builds, newest first. All builds are single-threaded, for two reasons:
- * - A multi-threaded build needs 33 ms for each new game.
- * - Two engines with one thread each are twice as fast as one engine with two threads.
- *
+ * Newest first. Single-threaded, because two engines with one thread are twice as fast as one engine with two threads.
  * To install an older version: `npm install stockfish-18@npm:stockfish@18.0.8`.
  */
 export const wasmBuilds: readonly WasmBuild[] = [

@@ -8,10 +8,7 @@ import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
 const require = createRequire(import.meta.url);
 
-/**
- * With a hash table of 2047 MiB, Stockfish 19 in WebAssembly never becomes ready. With 4096 MiB, the size overflows to 0 in 32
- * bits, and the search results change.
- */
+/** With a hash table of 2047 MiB, Stockfish 19 in WebAssembly never becomes ready. With 4096 MiB, the size overflows to 0. */
 const hashMaxMb = 1024;
 
 /** Finds the builds whose npm package is installed. Throws EngineUserUnusable if the engines' user cannot read the files. */

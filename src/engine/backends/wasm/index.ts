@@ -19,10 +19,7 @@ export function createWasmBackend(
   };
 }
 
-/**
- * Runs the engine in a Node process. Only a separate process can be killed if its search does not stop. The process may read
- * only the folder of the engine.
- */
+/** Only a separate process can be killed if its search does not stop. The process may read only the folder of the engine. */
 export function commandOfWasm(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
   sandbox: Sandbox,
