@@ -3,9 +3,7 @@ import type { EngineOption } from "../engine/engine.ts";
 
 export type { EngineOption };
 
-/**
- * Reads the engine options that the service describes. Skips unknown types, because the service may be newer than this program.
- */
+/** Skips options of an unknown type, because the service may be newer than this program. */
 export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly EngineOption[] {
   const properties = objectOf(optionsSchema?.properties);
   return Object.entries(properties).flatMap(([name, property]): readonly EngineOption[] => {

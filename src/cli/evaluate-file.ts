@@ -55,7 +55,7 @@ export async function evaluateFile(file: string, input: CommandInput): Promise<n
   }
   progress.clear();
   printTotals(host.stderr, positions.length, counts);
-  // Prefer `failure`, because a retry may succeed.
+  // Exit with `failure` if a valid position was not evaluated, because a retry may succeed.
   return counts.failed > 0 ? exitCode.failure : counts.refused > 0 ? exitCode.usage : exitCode.ok;
 }
 

@@ -17,10 +17,7 @@ export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => v
   return () => clearInterval(timer);
 }
 
-/**
- * True if the script runs `kibitz` in the foreground. The script can belong to a parent process, whose environment is
- * inherited.
- */
+/** True if the script runs `kibitz` in the foreground. A child process inherits the script of its parent process. */
 function isAwaitedByNpm(script = ""): boolean {
   const background = /(?<![&>])&(?![&>])/;
   return /\bkibitz\b/.test(script) && !background.test(script);

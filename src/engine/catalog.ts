@@ -26,9 +26,7 @@ type Resolution =
 
 /**
  * The path `auto` means the native build, or the WebAssembly build if the native build was modified.
- * The engine `latest` means `defaultEngine`, else the newest stable Stockfish, else the newest stable version of another
- * family.
- * If that engine cannot run on the requested path, `latest` means the newest engine that can.
+ * The engine `latest` means `defaultEngine`. Without `defaultEngine`, `latest` means the newest stable Stockfish if possible.
  * Throws if `builds` is empty, or if no build has the id `defaultEngine`.
  */
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
@@ -100,10 +98,7 @@ function orderFamilies(
     .map(([, family]) => family.toSorted((a, b) => compareBuilds(b.defaultBuild, a.defaultBuild)));
 }
 
-/**
- * Compares the nodes of the self-tests. Different numbers mean that the native build was modified.
- * The number of an engine with several threads varies, so this number is not compared.
- */
+/** Different numbers of nodes mean that the native build was modified. With several threads, the number always varies. */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }

@@ -24,7 +24,7 @@ export interface EngineBuild {
   readonly settings: EngineSettings;
   /** True if two equal searches gave equal results. Only search results of reproducible builds are cached. */
   readonly reproducible: boolean;
-  /** Equal for all builds of the same engine. Undefined if the build is not reproducible. */
+  /** The number of nodes in the self-test, equal for all builds of an engine. Undefined if the build is not reproducible. */
   readonly selfTestNodes: number | undefined;
   readonly file: string;
   /** The digest of the native executable or of the WebAssembly module, in lower-case hexadecimal. */
@@ -114,9 +114,7 @@ export interface SearchDone {
   readonly bestMove: string;
   /** The expected reply to the best move, in UCI notation. */
   readonly ponder: string | undefined;
-  /**
-   * `depth`: the requested depth or the largest depth of the engine is complete. `stop`: the service ended the search early.
-   */
+  /** `depth`: the requested depth or the engine's largest depth is complete. `stop`: the service ended the search early. */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
@@ -142,7 +140,7 @@ interface FailureOptions extends ErrorOptions {
   readonly blamesPosition?: boolean;
 }
 
-/** Usually, the session has ended. After a stop before the first `info` line, the session can run further searches. */
+/** Thrown when an engine fails. The session has then usually ended, except after a stop before the first `info` line. */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
   /** Milliseconds until a retry may succeed. Undefined if unknown. */

@@ -9,7 +9,9 @@ const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq
 
 type Tested = Pick<EngineSession, "search">;
 
-/** Throws if the engine does not find a mate in two. Returns the nodes of a search, or undefined if a repetition differs. */
+/**
+ * Throws if the engine does not find a mate in two. Returns the nodes of a search, or undefined if two equal searches differ.
+ */
 export async function selfTest(
   session: Tested,
   threads: number,

@@ -17,9 +17,7 @@ export interface Sandbox {
   /** Undefined if engines run as the same user as the server. The engines' user is never root. */
   readonly user: EngineUser | undefined;
   readonly holds: readonly Guard[];
-  /**
-   * The protections that do not work. `user` is listed only if the server runs as root, because only root can change the user.
-   */
+  /** The protections that do not work. `user` is listed only if the server runs as root. */
   readonly lacks: readonly Guard[];
 }
 
@@ -43,6 +41,7 @@ export const noSandbox: Sandbox = {
 const baseMb = 1536;
 const threadMb = 64;
 
+/** Throws EngineUserUnusable if engines cannot run as the chosen user. */
 export async function createSandbox({
   userName,
   hide,

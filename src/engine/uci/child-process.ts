@@ -132,7 +132,7 @@ function readLines(stdout: Readable, receive: (line: string) => void): Promise<v
 /** Linux reports processor time in units of 10 ms. */
 const tickMs = 10;
 
-/** Adds fields 14 and 15 of /proc/PID/stat. Searches for the end of the process name, which may contain spaces. */
+/** Adds user time and system time: fields 14 and 15 of /proc/PID/stat. The process name may contain spaces. */
 function processorMs(pid: number): number | undefined {
   const stat = readProc(pid, "stat");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

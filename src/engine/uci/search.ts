@@ -29,10 +29,7 @@ interface SearchOptions {
 /** The largest depth of Stockfish in plies. Near a mate or a draw, Stockfish reaches this depth within milliseconds. */
 const deepest = 245;
 
-/**
- * If the engine has used the processor for this fraction of `stopMs`, the engine has ignored `stop`.
- * Otherwise the machine was slow.
- */
+/** An engine that has used the processor for this fraction of `stopMs` has ignored `stop`. Otherwise the machine was slow. */
 const overtimeShare = 0.25;
 
 /**
