@@ -38,9 +38,10 @@ function comments(source: string): readonly Piece[] {
 }
 
 function testNames(source: string): readonly Piece[] {
-  return [...source.matchAll(/^\s*(?:test\(|test\.\w+\(|(?:\]|\)).*\)\()"((?:[^"\\]|\\.)+)",/gm)].map(
-    ([, text = ""]) => ({ text }),
+  const names = source.matchAll(
+    /(?:^\s*(?:test|it)(?:\.\w+)*\(|\)\()\s*(["`])((?:\\.|(?!\1)[^\\])+)\1,\s*(?:async )?\(/gm,
   );
+  return [...names].map(([, , text = ""]) => ({ text }));
 }
 
 /** Returns the sentences of a document, without its code, tables, headings and pictures. */
