@@ -1,9 +1,9 @@
 import type { Analysis, SearchResult } from "./analysis.ts";
 import type { SearchTime } from "./expected-time.ts";
-import type { PlaceInQueue, ReadQueuePosition } from "./scheduler.ts";
+import type { QueuePosition, ReadQueuePosition } from "./scheduler.ts";
 
 export type Followed =
-  | { readonly kind: "waiting"; readonly at: PlaceInQueue }
+  | { readonly kind: "waiting"; readonly at: QueuePosition }
   | { readonly kind: "state"; readonly analysis: Analysis };
 
 export interface Terms extends SearchTime {

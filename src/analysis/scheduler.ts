@@ -19,9 +19,9 @@ export interface Work {
 }
 
 /** Returns undefined if the work is not waiting any more. */
-export type ReadQueuePosition = () => PlaceInQueue | undefined;
+export type ReadQueuePosition = () => QueuePosition | undefined;
 
-export interface PlaceInQueue {
+export interface QueuePosition {
   /** The next work has the position 1. The position may increase, because short searches overtake long searches. */
   readonly place: number;
   readonly expectedWaitMs: number;

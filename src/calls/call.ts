@@ -17,7 +17,7 @@ export interface Call {
   /** Handlers write these values. The protocol and the log read them. */
   readonly outcome: RequestOutcome;
   readonly account: Account;
-  /** Aborts with CallerLeft if the client disconnects, and with `deadline_exceeded` after the client's deadline. */
+  /** Aborts with ClientDisconnected if the client disconnects, and with `deadline_exceeded` after the client's deadline. */
   readonly signal: AbortSignal;
   readonly isGet?: boolean;
   /** The JSON of the invalid items in a batch, by index. In the message, these items are empty. */

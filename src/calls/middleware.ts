@@ -6,7 +6,7 @@ import type { Limits } from "../access/limits.ts";
 import { hasRateLimitHeaders } from "../access/rate-limit-fields.ts";
 import { errorFromUnknown, KibitzError, refuseViolations } from "../errors/errors.ts";
 import type { CallLine } from "../log/call-line.ts";
-import { CallerLeft } from "../request/context.ts";
+import { ClientDisconnected } from "../request/context.ts";
 import type { Call, Handler } from "./call.ts";
 import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { createRequestWriter } from "./plain/write-message.ts";
@@ -79,8 +79,8 @@ function withReason(thrown: unknown, { signal }: Call): unknown {
 
 function codeOf(error: unknown, { signal }: Call): string {
   const isOver = signal.aborted && error === signal.reason;
-  const hasLeft = error instanceof CallerLeft || (isOver && !(error instanceof KibitzError));
-  return hasLeft ? "canceled" : errorFromUnknown(error).code;
+  const isDisconnected = error instanceof ClientDisconnected || (isOver && !(error instanceof KibitzError));
+  return isDisconnected ? "canceled" : errorFromUnknown(error).code;
 }
 
 export function withSuggestions(preflight: PreflightMessage): Middleware {

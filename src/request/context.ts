@@ -253,16 +253,16 @@ export function endCall(outcome: RequestOutcome): void {
   }
 }
 
-export class CallerLeft extends Error {
+export class ClientDisconnected extends Error {
   constructor() {
-    super("the caller left");
+    super("the client disconnected");
   }
 }
 
-/** Call this before an expensive step. Throws CallerLeft if the call has ended. */
-export function refuseLeft({ releases }: RequestOutcome): void {
+/** Call this before an expensive step. Throws ClientDisconnected if the call has ended. */
+export function refuseDisconnected({ releases }: RequestOutcome): void {
   if (releases === undefined) {
-    throw new CallerLeft();
+    throw new ClientDisconnected();
   }
 }
 

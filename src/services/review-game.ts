@@ -1,7 +1,7 @@
 import type { Analysis } from "../analysis/analysis.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
 import type { Terms } from "../analysis/flight.ts";
-import type { PlaceInQueue } from "../analysis/scheduler.ts";
+import type { QueuePosition } from "../analysis/scheduler.ts";
 import type { ReviewedGame } from "../calls/convert-review.ts";
 import { createReorderBuffer } from "../calls/reorder-buffer.ts";
 import { KibitzError } from "../errors/errors.ts";
@@ -15,7 +15,7 @@ import type { ValidatedReview } from "./validate-review.ts";
 
 export type ReviewStep =
   /** No search of the review has begun yet. */
-  | { readonly kind: "waiting"; readonly at: PlaceInQueue }
+  | { readonly kind: "waiting"; readonly at: QueuePosition }
   | { readonly kind: "move"; readonly move: MoveReview }
   | { readonly kind: "review"; readonly reviewed: ReviewedGame };
 
@@ -45,7 +45,7 @@ export async function* reviewGame(
   const reviewer = createReviewer(game, openings.find(game.positions));
   const analyses: Analysis[] = [];
   const inOrder = createReorderBuffer<Analysis>();
-  let place: PlaceInQueue | undefined;
+  let place: QueuePosition | undefined;
   let placeChanged = Promise.withResolvers<void>();
   // Retry a search while other searches make progress, because the other searches may belong to the same game.
   let progressedAt = performance.now();

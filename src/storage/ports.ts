@@ -172,7 +172,7 @@ export interface AdmissionRequest {
 }
 
 type AdmissionAnswer =
-  | { readonly kind: "admitted"; readonly place: TakenPlace; readonly requests: readonly WindowUse[] }
+  | { readonly kind: "admitted"; readonly place: AdmittedSearch; readonly requests: readonly WindowUse[] }
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
   | { readonly kind: "exhausted"; readonly engineTime: readonly WindowUse[] }
   | { readonly kind: "full"; readonly requests: readonly WindowUse[] };
@@ -183,7 +183,7 @@ export interface RunningSearch {
 }
 
 /** A search that counts as in flight for its subject until `free` or `leave` is called. */
-export interface TakenPlace {
+export interface AdmittedSearch {
   /** Ends the search, so that the subject may start another search. The request continues. */
   free(): void;
   /** Call this once. If `givesBack` is true, subtracts the requests from the windows that counted these requests. */

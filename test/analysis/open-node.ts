@@ -48,8 +48,8 @@ export async function openNode({
 }: NodeOptions): Promise<TestNode> {
   const times = {
     operationMaxMs: askMaxMs,
-    briefMaxMs: askMaxMs,
-    briefRestMs: 50,
+    boundedCallMaxMs: askMaxMs,
+    pauseAfterTimeoutMs: 50,
     connectMaxMs: 10_000,
     heartbeatMs: 50,
     retryMaxMs: 50,

@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import {
   createScheduler,
-  type PlaceInQueue,
+  type QueuePosition,
   type ReadQueuePosition,
   type Scheduler,
   type Slot,
@@ -379,7 +379,7 @@ describe("the queue position", () => {
 
   test("a queue position contains the expected waiting time", async () => {
     const scheduler = schedulerOf(2);
-    const places: (PlaceInQueue | undefined)[] = [];
+    const places: (QueuePosition | undefined)[] = [];
     const enter = (expectedMs: number) =>
       void scheduler.enter({ flow: "somebody", expectMs: () => expectedMs }, never, (readPosition) =>
         places.push(readPosition()),

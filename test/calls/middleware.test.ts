@@ -14,7 +14,7 @@ import { createRules } from "../../src/calls/rules.ts";
 import { errorFromViolations, KibitzError } from "../../src/errors/errors.ts";
 import { createCallLine } from "../../src/log/call-line.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
-import { CallerLeft } from "../../src/request/context.ts";
+import { ClientDisconnected } from "../../src/request/context.ts";
 
 const { evaluate, evaluateBatch, streamEvaluate } = AnalysisService.method;
 const request = create(AnalysisRequestSchema, { fen: "x" });
@@ -94,7 +94,7 @@ test.each([
 );
 
 test.each([
-  ["CallerLeft", new CallerLeft(), "canceled"],
+  ["ClientDisconnected", new ClientDisconnected(), "canceled"],
   ["any other reason", new Error("interrupted"), "canceled"],
   ["a deadline", new KibitzError("deadline_exceeded", "late"), "deadline_exceeded"],
 ])(
@@ -115,7 +115,7 @@ test.each([
 
 test("a TypeError is logged as an error even after the caller has disconnected", async () => {
   const { lines, log } = recording();
-  const signal = AbortSignal.abort(new CallerLeft());
+  const signal = AbortSignal.abort(new ClientDisconnected());
   await expect(ask(evaluate, log, () => Promise.reject(mistake), { signal })).rejects.toBe(mistake);
   expect(lines).toEqual([["error", "internal"]]);
 });

@@ -13,7 +13,7 @@ import { until, useRedis } from "../support/redis.ts";
 import { type Relay, startRelay } from "../support/relay.ts";
 
 /** After a slow response of Redis, a node searches without Redis for about this time. */
-const briefRestMs = 1100;
+const pauseAfterTimeoutMs = 1100;
 
 /** The fake engines wait 1.5 s for a search of 30 plies. */
 describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", () => {
@@ -45,7 +45,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
     );
     // The first search is slow because Node loads and compiles code. The node may conclude that Redis is slow.
     await Promise.all(cluster.nodes.map(({ url }) => ask(url, { fen: nextFen(), depth: 12 })));
-    await sleep(briefRestMs);
+    await sleep(pauseAfterTimeoutMs);
   });
   afterAll(() => started.disposeAsync());
 
@@ -174,7 +174,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
       for (const node of cluster.nodes) {
         await vi.waitFor(async () => expect(await readiness(node)).toEqual({ status: "ready" }), patience);
       }
-      await sleep(briefRestMs);
+      await sleep(pauseAfterTimeoutMs);
       const after = { fen: nextFen(), depth: 30 };
       await expectOneSearch(cluster.nodes.map(({ url }) => ask(url, after)));
     },

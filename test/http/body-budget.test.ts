@@ -3,7 +3,7 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { type BodyBudgetOptions, createBodyBudget } from "../../src/http/body-budget.ts";
 import { sendProblem } from "../../src/http/send-problem.ts";
 import {
-  CallerLeft,
+  ClientDisconnected,
   contextOf,
   createOutcome,
   endCall,
@@ -126,8 +126,10 @@ describe("inflating", () => {
     const next = inflate(packed, async () => packed, anyCall());
     endCall(leaver.outcome);
     gate.resolve(packed);
-    await expect(leaving).rejects.toThrow(CallerLeft);
-    await expect(inflate(packed, () => expect.fail("it was inflated"), leaver)).rejects.toThrow(CallerLeft);
+    await expect(leaving).rejects.toThrow(ClientDisconnected);
+    await expect(inflate(packed, () => expect.fail("it was inflated"), leaver)).rejects.toThrow(
+      ClientDisconnected,
+    );
     expect(await next).toBe(packed);
     await Promise.all(running);
   });

@@ -79,17 +79,17 @@ export function createHttp1Server(
     queue?.stop();
     const first = queue?.first;
     // True if the client has closed or reset the connection during a request.
-    const hasLeft = error.code === "HPE_INVALID_EOF_STATE" || !socket.writable;
+    const isDisconnected = error.code === "HPE_INVALID_EOF_STATE" || !socket.writable;
     if (first?.req.complete) {
       // The client would mistake an error for the answer to its first request, which is complete.
-      if (hasLeft) {
+      if (isDisconnected) {
         socket.destroy();
       }
       return;
     }
     const problem = errorFromClientError(error);
     if (first) {
-      outcomeOf(first.req).code ??= hasLeft ? "canceled" : problem.code;
+      outcomeOf(first.req).code ??= isDisconnected ? "canceled" : problem.code;
     }
     if (first && socket.writable && isAnswered(first)) {
       // `destroy` could lose a part of the answer that is not sent yet.

@@ -14,7 +14,7 @@ import {
   onLeave,
 } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
-import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
+import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
 import type { CheckMessage } from "./check-message.ts";
 import { readBody } from "./read-body.ts";
 import { methodsOf, type Refusal, refusalFromReply, refusalOfQuery } from "./refuse-call.ts";
@@ -148,6 +148,6 @@ function headersOf(req: NodeRequest): Headers {
 
 function signalOf(res: NodeResponse): AbortSignal {
   const controller = new AbortController();
-  onLeave(res, () => controller.abort(new CallerLeft()));
+  onLeave(res, () => controller.abort(new ClientDisconnected()));
   return controller.signal;
 }

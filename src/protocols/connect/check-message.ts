@@ -3,11 +3,11 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { Limits } from "../../access/limits.ts";
 import { boundBinary, boundJson } from "../../calls/bound-request.ts";
 import { requestMaxBytes } from "../../calls/policy.ts";
-import { refuseLeft } from "../../request/context.ts";
+import { refuseDisconnected } from "../../request/context.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
 import { stateKey } from "./state.ts";
 
-/** Rejects with a KibitzError if a message must not be decoded, or with CallerLeft if the client has disconnected. */
+/** Rejects with a KibitzError if a message must not be decoded, or with ClientDisconnected if the client has disconnected. */
 export type CheckMessage = (
   message: Uint8Array,
   method: DescMethod,
@@ -22,7 +22,7 @@ export function createMessageCheck(beginWork: BeginWork, limits: Limits): CheckM
     if (message.length > requestMaxBytes) {
       // Connect decodes a message without a pause. So at most one long message is decoded in each turn of the event loop.
       const turn = beginWork(() => {
-        refuseLeft(outcome);
+        refuseDisconnected(outcome);
         limits.errorQuota.check(account);
       });
       await turn();

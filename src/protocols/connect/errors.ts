@@ -5,7 +5,7 @@ import { batchMethods } from "../../calls/policy.ts";
 import { type ErrorCode, errorKind } from "../../errors/catalog.ts";
 import { errorFromUnknown, errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
 import { headersFromError } from "../../errors/problem.ts";
-import { CallerLeft } from "../../request/context.ts";
+import { ClientDisconnected } from "../../request/context.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { echo, withoutControls } from "../../text/plain-text.ts";
 import { contentOfError } from "./error-details.ts";
@@ -15,7 +15,7 @@ export function connectErrorFrom(thrown: unknown, requestId: string): ConnectErr
   if (thrown instanceof ConnectError) {
     return thrown;
   }
-  if (thrown instanceof CallerLeft) {
+  if (thrown instanceof ClientDisconnected) {
     return new ConnectError(thrown.message, Code.Canceled, undefined, undefined, thrown);
   }
   const error = errorFromUnknown(thrown);

@@ -7,7 +7,7 @@ import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import { type Calls, onlyOf } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
-import { CallerLeft } from "../../request/context.ts";
+import { ClientDisconnected } from "../../request/context.ts";
 import type { createAdmittance } from "./admittance.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
@@ -94,7 +94,7 @@ function readable(messages: unknown, { input }: DescMethod): Message {
       if (!(thrown instanceof ConnectError)) {
         throw thrown;
       }
-      throw thrown.code === Code.Canceled ? new CallerLeft() : errorFromConnect(thrown, input);
+      throw thrown.code === Code.Canceled ? new ClientDisconnected() : errorFromConnect(thrown, input);
     }
   }
   return read() as unknown as Message;
@@ -113,7 +113,7 @@ function withOwnReason(signal: AbortSignal): AbortSignal {
     if (reason instanceof ConnectError) {
       const late = "The deadline of the call passed before the search ended.";
       const isDeadline = reason.code === Code.DeadlineExceeded;
-      controller.abort(isDeadline ? new KibitzError("deadline_exceeded", late) : new CallerLeft());
+      controller.abort(isDeadline ? new KibitzError("deadline_exceeded", late) : new ClientDisconnected());
     } else {
       controller.abort(reason);
     }

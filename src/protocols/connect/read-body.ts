@@ -7,7 +7,7 @@ import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { type BodyBudget, type CountBytes, readBytes } from "../../http/body-budget.ts";
 import { hasArrived, type NodeRequest } from "../../http/message.ts";
-import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
+import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
 import { connectErrorFrom } from "./errors.ts";
 
 /** The number of bytes before a message in the body: one byte for flags and four bytes for the length. */
@@ -126,7 +126,7 @@ async function* withOwnErrors(body: AsyncIterable<Uint8Array>, requestId: string
   }
 }
 
-/** Yields the parts of a body. Throws CallerLeft if the client disconnects before the end of the body. */
+/** Yields the parts of a body. Throws ClientDisconnected if the client disconnects before the end of the body. */
 async function* partsOf(req: NodeRequest, count: CountBytes): AsyncIterable<Uint8Array> {
   try {
     // By default, leaving this loop destroys the request, and its connection would never answer again.
@@ -135,9 +135,9 @@ async function* partsOf(req: NodeRequest, count: CountBytes): AsyncIterable<Uint
       yield part;
     }
   } catch (error) {
-    throw error instanceof KibitzError ? error : new CallerLeft();
+    throw error instanceof KibitzError ? error : new ClientDisconnected();
   }
   if (!hasArrived(req)) {
-    throw new CallerLeft();
+    throw new ClientDisconnected();
   }
 }

@@ -4,7 +4,7 @@ import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
-import { CallerLeft } from "../../request/context.ts";
+import { ClientDisconnected } from "../../request/context.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
@@ -84,7 +84,7 @@ export function completeErrors(
   };
 }
 
-const callEnded = new CallerLeft();
+const callEnded = new ClientDisconnected();
 
 /** Sends the header with the accepted codings. Connect adds this header to its error but never sends the header. */
 function setAcceptEncoding(header: Headers, error: unknown): void {

@@ -11,7 +11,7 @@ import {
   onLeave,
   preferredType,
 } from "../../http/message.ts";
-import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
+import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
 import { type Framer, framersOf } from "./framers.ts";
 import { createRequestReader, type RequestReaderOptions } from "./read-request.ts";
 import { type Route, streamOfRoute } from "./routes.ts";
@@ -112,7 +112,7 @@ function callOf(
   unreadable: Call["unreadable"],
 ): Call {
   const controller = new AbortController();
-  onLeave(res, () => controller.abort(new CallerLeft()));
+  onLeave(res, () => controller.abort(new ClientDisconnected()));
   return {
     method,
     request: contextOf(req),

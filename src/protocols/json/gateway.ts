@@ -12,7 +12,7 @@ import {
 import { shownBase } from "../../http/pages/welcome.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { CallerLeft, contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
+import { ClientDisconnected, contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type AnswerOptions, createRouteHandler, type RouteHandler } from "./answers.ts";
 import { exampleOf } from "./read-request.ts";
@@ -58,7 +58,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       }
       await answer(req, res, admitted);
     } catch (thrown) {
-      if (thrown instanceof CallerLeft) {
+      if (thrown instanceof ClientDisconnected) {
         return true;
       }
       const error = errorFromUnknown(thrown);

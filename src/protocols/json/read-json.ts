@@ -5,12 +5,12 @@ import type { AdmittedCall } from "../../access/admit-call.ts";
 import { errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import { CallerLeft, contextOf, outcomeOf } from "../../request/context.ts";
+import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { echo } from "../../text/plain-text.ts";
 import { textFromBytes } from "./json-text.ts";
 
-/** Reads a JSON body. Throws a KibitzError, or CallerLeft if the client disconnects before the end of the body. */
+/** Reads a JSON body. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */
 export async function readJsonText(
   req: NodeRequest,
   admitted: Pick<AdmittedCall, "check">,
@@ -69,7 +69,7 @@ async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget):
     outcome.readBytes = bytes.length;
     return bytes;
   } catch (error) {
-    if (error instanceof CallerLeft) {
+    if (error instanceof ClientDisconnected) {
       outcome.code ??= "canceled";
       throw error;
     }

@@ -8,7 +8,7 @@ import { createPlainReader, type PlainReaderOptions } from "../../calls/plain/re
 import { readMaxBytesOf, requestMaxBytes } from "../../calls/policy.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import { outcomeOf, refuseLeft } from "../../request/context.ts";
+import { outcomeOf, refuseDisconnected } from "../../request/context.ts";
 import type { Plain } from "../../text/plain-text.ts";
 import type { BeginWork, Turn } from "../../thread/event-loop.ts";
 import { parseJsonObject, readJsonObject } from "./json-text.ts";
@@ -24,7 +24,7 @@ export interface RequestReaderOptions extends PlainReaderOptions {
   readonly bodies: BodyBudget;
 }
 
-/** The returned reader rejects with a KibitzError, or with CallerLeft if the client disconnects. */
+/** The returned reader rejects with a KibitzError, or with ClientDisconnected if the client disconnects. */
 export function createRequestReader(
   route: Route,
   options: RequestReaderOptions,
@@ -55,7 +55,7 @@ export function createRequestReader(
     const text = await textOf(req, admitted);
     // Check regularly, because other requests of the same caller may be rejected while this batch is read.
     const turn = options.beginWork(() => {
-      refuseLeft(outcomeOf(req));
+      refuseDisconnected(outcomeOf(req));
       admitted.check();
     });
     return readBatch(text, admitted.account, turn);

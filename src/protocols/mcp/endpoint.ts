@@ -14,7 +14,13 @@ import {
 import { sendProblem } from "../../http/send-problem.ts";
 import type { CallLine } from "../../log/call-line.ts";
 import type { Log } from "../../log/log.ts";
-import { CallerLeft, contextOf, mcpPath, outcomeOf, type RequestOutcome } from "../../request/context.ts";
+import {
+  ClientDisconnected,
+  contextOf,
+  mcpPath,
+  outcomeOf,
+  type RequestOutcome,
+} from "../../request/context.ts";
 import type { Plain } from "../../text/plain-text.ts";
 import { type Answerers, createCaller } from "./caller.ts";
 import { invalidRequest, noMessage, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
@@ -25,7 +31,7 @@ import { tidyMessage } from "./tidy-message.ts";
 export interface McpEndpointOptions extends SendersOptions, Answerers {
   readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
   readonly schemeOf: (req: NodeRequest) => Scheme;
-  /** Reads a JSON object. Throws a KibitzError, or CallerLeft if the client disconnects before the end of the body. */
+  /** Reads a JSON object. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */
   readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain>;
   readonly version: string;
   readonly writeLine: CallLine;
@@ -74,7 +80,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       }
       await answerMessage(req, res, sent, admitted);
     } catch (thrown) {
-      if (thrown instanceof CallerLeft || isGone(res)) {
+      if (thrown instanceof ClientDisconnected || isGone(res)) {
         return;
       }
       const error = errorFromUnknown(thrown);
@@ -103,7 +109,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
     admitted: AdmittedCall,
   ): Promise<void> {
     const leaving = new AbortController();
-    onLeave(res, () => leaving.abort(new CallerLeft()));
+    onLeave(res, () => leaving.abort(new ClientDisconnected()));
     const working = setInterval(() => keepOpen(res), keepOpenMs);
     try {
       const { exchange } = await import("./exchange.ts");

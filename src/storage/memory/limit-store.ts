@@ -1,4 +1,4 @@
-import type { EngineTime, LimitStore, LimitWindow, TakenPlace, UsageStore, WindowUse } from "../ports.ts";
+import type { AdmittedSearch, EngineTime, LimitStore, LimitWindow, UsageStore, WindowUse } from "../ports.ts";
 import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
@@ -45,7 +45,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
       const takenAt = performance.now();
       const after = requests.map((window) => windows.add(window, count));
       const taken = concurrent === undefined ? undefined : places.take(subject, expectedMs);
-      const place: TakenPlace = {
+      const place: AdmittedSearch = {
         free: () => taken?.[Symbol.dispose](),
         leave(engineMs, givesBack) {
           place.free();

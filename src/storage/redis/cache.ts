@@ -33,7 +33,7 @@ export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheO
   return {
     async get(key) {
       const { name, place } = placeOf(key);
-      const text = await redis.askBriefly("GET", [place]);
+      const text = await redis.boundedCall("GET", [place]);
       return typeof text === "string" && text.startsWith(name)
         ? valueFrom(text.slice(name.length), format)
         : undefined;
@@ -42,7 +42,7 @@ export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheO
       const text = JSON.stringify(value);
       if (text.length <= charactersMax) {
         const { name, place } = placeOf(key);
-        void redis.askBriefly("SET", [place], [name + text, "PX", dayMs]);
+        void redis.boundedCall("SET", [place], [name + text, "PX", dayMs]);
       }
     },
   };

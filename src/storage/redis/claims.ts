@@ -63,8 +63,8 @@ export function createRedisClaims<T>(
       const key = `claim:${nameOf(search, format)}`;
       const id = randomUUID();
       const [, holder] = await Promise.all([
-        redis.askBriefly("SET", [key], [id, "NX", "PX", leaseMs]),
-        redis.askBriefly("GET", [key]),
+        redis.boundedCall("SET", [key], [id, "NX", "PX", leaseMs]),
+        redis.boundedCall("GET", [key]),
       ]);
       if (typeof holder !== "string") {
         // Redis is unavailable or slow, so this node runs the search. A claim that Redis has stored after all will expire.
@@ -77,7 +77,7 @@ export function createRedisClaims<T>(
       return {
         kind: "held",
         publish(value) {
-          void redis.askBriefly("SET", [`found:${id}`], [JSON.stringify(value), "PX", answerMs]);
+          void redis.boundedCall("SET", [`found:${id}`], [JSON.stringify(value), "PX", answerMs]);
         },
         [Symbol.dispose]() {
           clearInterval(renewing);

@@ -14,9 +14,9 @@ const redisTimes = {
   /** The timeout of a connection attempt, and of the login afterwards. */
   connectMaxMs: 1000,
   /** The timeout of brief commands, which only save time. Waiting longer would take more time than a command saves. */
-  briefMaxMs: 100,
+  boundedCallMaxMs: 100,
   /** After a failure, no brief command is sent for this time. Otherwise, a slow Redis would delay every request. */
-  briefRestMs: 1000,
+  pauseAfterTimeoutMs: 1000,
   heartbeatMs: 1000,
   /** The pause before the second attempt to connect. The pause doubles with each attempt. */
   retryMinMs: 50,
@@ -70,7 +70,11 @@ export interface Redis extends Disposable {
   /** The prefix is added to each key. Throws StoreUnavailable. */
   ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
   /** Has a short timeout. Resolves with undefined if the command fails. After a timeout, sends no command for some time. */
-  askBriefly(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
+  boundedCall(
+    command: string,
+    keys: readonly string[],
+    args?: readonly (string | number)[],
+  ): Promise<unknown>;
   /** Sends the source of the script only if Redis does not know its hash. Throws StoreUnavailable. */
   run(script: RedisScript, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
 }
@@ -116,7 +120,7 @@ type Client = ReturnType<typeof newClient>;
 /** Retries forever while Redis is unreachable. Throws RedisUnusable if a retry would not help. */
 export async function openRedis({ url, prefix, times, meter }: RedisOptions): Promise<Redis> {
   const allTimes = { ...redisTimes, ...times };
-  const { operationMaxMs, connectMaxMs, briefMaxMs, briefRestMs, heartbeatMs } = allTimes;
+  const { operationMaxMs, connectMaxMs, boundedCallMaxMs, pauseAfterTimeoutMs, heartbeatMs } = allTimes;
   const changes = new EventEmitter<RedisChanges>().setMaxListeners(0);
   const firstOutcome = Promise.withResolvers<unknown>();
   const reported = new Set<string>();
@@ -125,7 +129,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   let client: Client | undefined;
   /** Redis's clock minus `performance.now()`, in milliseconds. Undefined until Redis has replied once. */
   let aheadMs: number | undefined;
-  let briefRestsUntil = Number.NEGATIVE_INFINITY;
+  let pausedUntil = Number.NEGATIVE_INFINITY;
 
   function become(kind: RedisHealth["kind"], error?: unknown): void {
     const code = error === undefined ? undefined : codeOf(error);
@@ -288,15 +292,15 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     now: () => (aheadMs === undefined ? undefined : performance.now() + aheadMs),
     deadline: () => (aheadMs === undefined ? undefined : performance.now() + aheadMs + operationMaxMs),
     ask: (command, keys, args = []) => askFor(command, keys, args),
-    async askBriefly(command, keys, args = []) {
-      if (health.kind === "down" || performance.now() < briefRestsUntil) {
+    async boundedCall(command, keys, args = []) {
+      if (health.kind === "down" || performance.now() < pausedUntil) {
         return undefined;
       }
       try {
-        return await askFor(command, keys, args, briefMaxMs);
+        return await askFor(command, keys, args, boundedCallMaxMs);
       } catch {
         // Ignore the error: it was logged, or Redis was only slow.
-        briefRestsUntil = performance.now() + briefRestMs;
+        pausedUntil = performance.now() + pauseAfterTimeoutMs;
         return undefined;
       }
     },

@@ -2,10 +2,10 @@ import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import {
   type AdmissionRequest,
+  type AdmittedSearch,
   type LimitStore,
   type LimitWindow,
   StoreUnavailable,
-  type TakenPlace,
   type WindowUse,
 } from "../ports.ts";
 import type { Redis } from "./connection.ts";
@@ -60,7 +60,7 @@ export function createRedisLimitStore(
   // Renew at once, because Redis may have restarted and lost the entries.
   redis.changes.on("change", renewEntries);
 
-  function placeOf(place: string, asked: AdmissionRequest, ends: readonly number[]): TakenPlace {
+  function placeOf(place: string, asked: AdmissionRequest, ends: readonly number[]): AdmittedSearch {
     const key = placesOf(asked);
     if (place !== "") {
       entries.set(place, key);

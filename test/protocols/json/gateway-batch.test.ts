@@ -189,5 +189,5 @@ it("the abort signal of a batch fires when the caller disconnects", async () => 
   leave.abort();
   // The response headers have arrived before the first heartbeat.
   await expect(answered.then((response) => response.text())).rejects.toThrow("aborted");
-  expect((await left.promise).reason).toEqual(new Error("the caller left"));
+  expect((await left.promise).reason).toEqual(new Error("the client disconnected"));
 });

@@ -206,7 +206,7 @@ describe("the abort signal of a call", () => {
     expect(signal.aborted).toBe(false);
     socket.destroy();
     await once(signal, "abort");
-    expect(signal.reason).toEqual(new Error("the caller left"));
+    expect(signal.reason).toEqual(new Error("the client disconnected"));
     expect((await post(request, json)).status).toBe(200);
     expect(served.logged).toEqual([]);
   });

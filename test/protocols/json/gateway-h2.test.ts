@@ -103,6 +103,6 @@ it("the abort signal of an HTTP/2 call fires when the caller disconnects", async
   const signal = await promise;
   stream.close(constants.NGHTTP2_CANCEL);
   await once(signal, "abort");
-  expect(signal.reason).toEqual(new Error("the caller left"));
+  expect(signal.reason).toEqual(new Error("the client disconnected"));
   expect((await ask("GET", "/engines")).status).toBe(200);
 });

@@ -239,7 +239,7 @@ describeWith("redis")("nodes with one Redis", () => {
       return redis.url;
     },
   };
-  const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000, briefMaxMs: 10_000 };
+  const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000, boundedCallMaxMs: 10_000 };
   const nodes = useNodes(
     settings,
     ...[1, 2].map(() => ({ engines: createEnginesInProcess(), redis: patient })),

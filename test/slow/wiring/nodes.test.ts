@@ -27,7 +27,7 @@ const post = (url: string, request: object, accept: string) =>
 /** Each test has its own position, because Redis caches the answers of earlier tests. */
 const fenOf = (number: number) => `4k3/8/8/8/8/8/4P3/4K3 w - - 0 ${number}`;
 
-const patient = { operationMaxMs: 2000, connectMaxMs: 10_000, briefMaxMs: 2000, announceMs: 300 };
+const patient = { operationMaxMs: 2000, connectMaxMs: 10_000, boundedCallMaxMs: 2000, announceMs: 300 };
 
 describeWith("redis")("nodes with a shared Redis", () => {
   const redis = useRedis();

@@ -14,7 +14,7 @@ const isValue = (json: unknown): json is Value =>
   typeof json === "object" && json !== null && "text" in json && typeof json.text === "string";
 const format = { version: 1, read: (json: unknown) => (isValue(json) ? json : undefined) };
 /** Long timeouts, so that a busy machine is not mistaken for a slow Redis. */
-const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000, briefMaxMs: 5000 };
+const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000, boundedCallMaxMs: 5000 };
 const one: Value = { text: "one", numbers: [1] };
 
 describeWith("redis")("answers in Redis", () => {
@@ -107,7 +107,7 @@ describeWith("redis")("answers in Redis", () => {
   });
 
   test("if Redis is slow, cached answers are not used for a while, and requests do not wait for Redis", async () => {
-    const here = await connect(undefined, { ...patient, briefMaxMs: 50, briefRestMs: 500 });
+    const here = await connect(undefined, { ...patient, boundedCallMaxMs: 50, pauseAfterTimeoutMs: 500 });
     const cache = createRedisCache<Value>(here, { bytes: 1e6, format });
     cache.set("a", one);
     expect(await cache.get("a")).toEqual(one);

@@ -85,9 +85,9 @@ describeWith("redis")("a connection to Redis", () => {
   });
 
   test("a single timeout of a short command does not mark Redis as down", async () => {
-    const one = await connect(undefined, { ...patient, briefMaxMs: 5 });
+    const one = await connect(undefined, { ...patient, boundedCallMaxMs: 5 });
     const slow = "local n = 0; for i = 1, 3e6 do n = n + 1 end; return n";
-    expect(await one.askBriefly("EVAL", [], [slow, 0])).toBeUndefined();
+    expect(await one.boundedCall("EVAL", [], [slow, 0])).toBeUndefined();
     expect(one.health.kind).toBe("up");
     expect(await one.ask("PING", [])).toBe("PONG");
   });

@@ -4,7 +4,7 @@ import { announce } from "../parts/live-region.tsx";
 import { RequestForm } from "../request/request-form.tsx";
 import { linesMax } from "./create-review.ts";
 import { GameChooser } from "./game-chooser.tsx";
-import { ViolationInText } from "./text-fault.tsx";
+import { ViolationInText } from "./text-violation.tsx";
 import "./game-input.css";
 
 export function GameInput({ isOpen }: { readonly isOpen: boolean }) {

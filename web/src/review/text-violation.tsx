@@ -18,7 +18,7 @@ export function ViolationInText({
   return (
     <div class="game-refusal stack">
       <p>{violation.message}</p>
-      <p class="text-fault-line">
+      <p class="text-violation-line">
         <code>
           {before}
           <mark>{marked === "" ? "⏎" : marked}</mark>
