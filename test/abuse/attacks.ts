@@ -15,7 +15,7 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface Attack {
   readonly name: string;
-  /** @param address the loopback address of the caller, which no other attack uses */
+  /** @param address the loopback address that sends the attack. Each attack has another address. */
   readonly send: (service: StartedService, address: string) => Promise<unknown>;
   /**
    * The limit that stops the attack in `public` mode.

@@ -84,8 +84,8 @@ describe("19: compression bombs are refused, and use little memory", () => {
     const health = await stop();
     expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([415, 501]));
     expect(new Set(statuses)).toEqual(new Set(["12"]));
-    // The contract excludes floods of connections from its 100 ms, and here 400 connections and 100 calls arrive together. They
-    // need 110 MB. If the service decompressed brotli, they would need 1.6 GB.
+    // The documented maximum of 100 ms excludes floods of connections. Here 400 connections and 100 calls arrive together.
+    // The calls need 110 MB. If the service decompressed brotli, the calls would need 1.6 GB.
     expectUnharmed(health, { worstMs: 500, peakBytes: 350e6 });
   });
 

@@ -165,7 +165,7 @@ describe("18: deadlines of callers", () => {
   const quick = JSON.stringify({ fen: startFen, depth: 2 });
 
   test.each(["99999999H", "99999999S", "2147483648m"])(
-    "a call with a deadline years ahead is served: %s",
+    "a call whose deadline is years ahead is answered: %s",
     async (value) => {
       const far = value.endsWith("m")
         ? { "Connect-Timeout-Ms": value.slice(0, -1) }
@@ -179,7 +179,7 @@ describe("18: deadlines of callers", () => {
 
   const unreadable = ["-1", "abc", "1e3", "99999999999", "0x10", " ", "1.5"].map((value) => [value, value]);
   test.each([...unreadable, ["4000 letters", "x".repeat(4000)] as const])(
-    "a call with an unreadable deadline is refused: %s",
+    "a call with an invalid deadline is refused: %s",
     async (_, value = "") => {
       const answer = await ask(service.url + rpcOf("Evaluate"), {
         method: "POST",

@@ -69,7 +69,7 @@ const serverMaxBytes = 250e6;
 /** Bytes. The limit of the shared service is higher, because earlier test files have increased its heap. */
 export const sharedMaxBytes = 400e6;
 
-/** Fails unless every health probe had the status 200 within `worstMs`. The contract promises 100 ms under overload. */
+/** Fails unless every health probe had the status 200 within `worstMs`. The documentation promises 100 ms under overload. */
 export function expectUnharmed(
   health: Health,
   {

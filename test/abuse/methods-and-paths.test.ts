@@ -172,7 +172,7 @@ describe("13: HEAD, OPTIONS and CORS", () => {
   });
 
   test.each(["https://evil.example", "null", "http://localhost", "https://evil.example\t", "*"])(
-    "in open mode, no response has a header that lets the origin %s read it",
+    "in open mode, no response has a header that allows the origin %s to read the response",
     async (origin) => {
       const preflight = {
         Origin: origin,

@@ -42,7 +42,7 @@ const abuses: readonly object[] = [
 
 describe("31: options of one caller do not change responses to another", () => {
   test.each(["wasm", ...rowsWith(["native"], "native")])(
-    "options of one caller do not change responses to another caller, on the path %s",
+    "options from one caller do not change responses to another caller, with the engine path %s",
     async (path) => {
       const { engines } = JSON.parse((await service.get("/engines")).body);
       const isNative = (one: { paths: { path: string }[] }) =>

@@ -74,7 +74,7 @@ test("a caller that has used up its error quota is refused until the window ends
   await expect(admit("192.0.2.1")).resolves.toBeDefined();
 });
 
-test("a used-up error quota does not affect other callers or calls without a rate limit", async () => {
+test("if one caller has used up the error quota, other callers and calls without a rate limit are still admitted", async () => {
   const { admit, access, accountAt } = await open();
   access.limits.errorQuota.count(await accountAt("192.0.2.1"), withCost(wrong(), 10));
   await setImmediate();

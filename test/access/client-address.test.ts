@@ -129,6 +129,6 @@ test.each([
   ["2001:db8:0:0::/64", "2001:db8:0::/48"],
   ["192.0.2.1", undefined],
   ["unknown", undefined],
-])("the customer network of the address %s is %s", (name, expected) => {
+])("the /48 network around the caller address %s is %s", (name, expected) => {
   expect(widerNetworkOf(name)).toBe(expected);
 });

@@ -25,7 +25,7 @@ test.each([
   ["a request that failed in the service", new KibitzError("internal", "Oh."), 0],
   ["a request to an overloaded service", new KibitzError("overloaded", "Busy."), 0],
   ["a request with an unknown key", new KibitzError("invalid_api_key", "Who?"), 0],
-])("the refusal of %s reduces the error quota by the cost of the request", async (_, error, counts) => {
+])("refusing %s reduces the error quota by the cost of the request", async (_, error, counts) => {
   const limits = await memoryLimits();
   limits.errorQuota.count(account, error);
   expect(await limits.allWindowsOf(account)).toMatchObject([{ remaining: Math.max(0, 10 - counts) }]);

@@ -53,7 +53,7 @@ const unused = keyRecord({ id: "a", issuedTo: "192.0.2.1", createdAt: Date.now()
 afterEach(() => vi.useRealTimers());
 const setClock = (ms: number) => vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
 
-test("a key does not expire because the wall clock was set forward", () => {
+test("setting the wall clock forward does not make a key expire", () => {
   const expiry = createKeyExpiry(90);
   setClock(2 * dayMs);
   expect(expiry.hasExpired(unused)).toBe(false);
@@ -81,7 +81,7 @@ test("revoked and expired keys are deleted after 30 days, or after a day if the 
   });
 });
 
-test("an unused key stays valid if keys do not expire", () => {
+test("an unused key stays valid if the expiry of keys is disabled", () => {
   const expiry = createKeyExpiry(0);
   expect([expiry.expiresAt(unused), expiry.hasExpired(unused)]).toEqual([undefined, false]);
   expect([expiry.ended().unusedSince, expiry.endedIfFull().unusedSince]).toEqual([0, 0]);

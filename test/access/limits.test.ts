@@ -44,7 +44,7 @@ describe("requests", () => {
     }
   });
 
-  test("a refund of a request has no effect after the end of the window that counted the request", async () => {
+  test("refunding a request has no effect after the end of the window in which the request was counted", async () => {
     vi.useFakeTimers();
     try {
       const plan = planWith([minute]);

@@ -62,7 +62,7 @@ test("a plan allows a search without a depth limit, and refuses a search with on
   });
 });
 
-test("the error of a request that exceeds the plan suggests a key if a key can be created, and smaller limits otherwise", () => {
+test("a request that exceeds the plan gets an error that suggests a key if a key can be created, and smaller limits otherwise", () => {
   expect(upgradeOf(keylessPlan, builtInPlans, true)).toMatchObject({
     nextAction: "get_api_key",
     upgrade: { plan: "free", url: "/v1/keys" },
@@ -73,7 +73,7 @@ test("the error of a request that exceeds the plan suggests a key if a key can b
   });
 });
 
-test("the error of a request that exceeds the plan names the smallest plan that allows the request, or no plan", () => {
+test("a request that exceeds the plan gets an error that names the smallest plan that allows the request, or no plan", () => {
   expect(upgradeOf(keylessPlan, [keylessPlan, small, gold], true)).toMatchObject({
     nextAction: "reduce_limits",
     upgrade: { plan: "gold", url: "/price" },

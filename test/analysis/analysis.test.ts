@@ -114,7 +114,7 @@ describe("two requests have different keys", () => {
     expect(new Set(keys).size).toBe(keys.length);
   });
 
-  test("two requests in flight have different keys if one of them may reach its time limit first", () => {
+  test("two concurrent requests do not share a search if their time limits differ", () => {
     expect(flightKeyOf("key", 50)).not.toBe(flightKeyOf("key", 60));
   });
 });

@@ -228,7 +228,7 @@ describe("a failure", () => {
     });
   });
 
-  test("an unexpected error of a search is thrown unchanged", async () => {
+  test("an unexpected error in a search is thrown unchanged", async () => {
     const mistake = new TypeError("mistake");
     await expect(analyze(validated(), mistake)).rejects.toBe(mistake);
   });

@@ -142,7 +142,7 @@ describe("concurrent equal searches", () => {
   test.each([
     ["all analyses", all],
     ["the last analysis", last],
-  ])("a shared search whose callers want %s continues until the last caller disconnects", async (_, ask) => {
+  ])("a shared search that sends %s continues until the last caller disconnects", async (_, ask) => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const [first, second] = [new AbortController(), new AbortController()];
     const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
@@ -182,7 +182,7 @@ describe("concurrent equal searches", () => {
     await expect(states.next()).rejects.toThrow("gone");
   });
 
-  test("a shared search that fails rejects for all callers", async () => {
+  test("if a shared search fails, every caller gets the error", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const readers = [all, last, all].map((ask) => ask(coalescer, "a", work));
     await settle();
@@ -241,7 +241,7 @@ describe("different searches", () => {
 test.each([
   ["all analyses", all],
   ["the last analysis", last],
-])("a caller who wants %s and is already cancelled starts no search", async (_, ask) => {
+])("a request for %s that is already cancelled starts no search", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const reason = new Error("never mind");
   expect(await ask(coalescer, "a", work, AbortSignal.abort(reason)).ended).toBe(reason);
@@ -251,7 +251,7 @@ test.each([
 test.each([
   ["all analyses", all],
   ["the last analysis", last],
-])("a caller who wants %s leaves no listener on its abort signal", async (_, ask) => {
+])("a request for %s leaves no listener on its abort signal", async (_, ask) => {
   const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
   const { signal } = new AbortController();
   const reader = ask(coalescer, "a", work, signal);
@@ -338,7 +338,7 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
   },
 );
 
-test("a shared search is notified of each caller that joins", async () => {
+test("a shared search gets a notification about each caller that joins", async () => {
   const coalescer = createCoalescer<number, string>();
   const joined: string[] = [];
   const end = Promise.withResolvers<number>();

@@ -16,7 +16,7 @@ const never = new AbortController().signal;
 const turnMs = useTurnedClock();
 const hourMs = 3_600_000;
 
-/** Returns terms for a search, and a function that returns the last reported engine time. */
+/** Returns options that record the engine time of a search, and a function that returns the last recorded time. */
 function metered() {
   let engineMs = 0;
   const onEngineTime = (ms: number) => {
@@ -42,12 +42,12 @@ describe("engine time of a search that is watched", () => {
     await sleep(silentMs);
   };
 
-  test("a reader of a finished search is charged the time that the engine reports", async () => {
+  test("a caller who reads a finished search is charged the time that the engine reports", async () => {
     const { search } = scripted(doneOf());
     expect(await charged(search, (states) => Array.fromAsync(states))).toBe(snapshotOf().counters.timeMs);
   });
 
-  test("a reader of a search that fails before its first analysis is charged the elapsed time", async () => {
+  test("a caller whose search fails before the first analysis is charged the elapsed time", async () => {
     const failing: SearchWithRetry = async (_build, _job, _signal, _onProgress, onEngine) => {
       onEngine?.(true);
       await silent();
@@ -59,7 +59,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
   });
 
-  test("a reader who stops reading during the search is charged the elapsed time", async () => {
+  test("a caller who stops reading during the search is charged the elapsed time", async () => {
     const engineMs = await charged(endless, async (states) => {
       for await (const _ of states) {
         await silent();
@@ -69,7 +69,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBeGreaterThanOrEqual(silentMs - 1);
   });
 
-  test("a reader who stops reading long after the end of the search is not charged for the time after the end", async () => {
+  test("a caller who stops reading long after the end of the search is not charged for the time after the end", async () => {
     const { search } = scripted({ kind: "progress", snapshot: snapshotOf({ depth: 13 }) }, doneOf());
     const engineMs = await charged(search, async (states) => {
       for await (const _ of states) {
@@ -80,7 +80,7 @@ describe("engine time of a search that is watched", () => {
     expect(engineMs).toBe(snapshotOf().counters.timeMs);
   });
 
-  test("a reader whose connection breaks is not charged for the time after the break", async () => {
+  test("a caller whose connection breaks is not charged for the time after the break", async () => {
     const analyzer = analyzerOf(endless);
     const { terms, engineMs } = metered();
     const cut = new AbortController();

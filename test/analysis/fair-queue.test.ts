@@ -12,7 +12,7 @@ const taken = (queue: FairQueue<string>, count: number) =>
   Array.from({ length: count }, () => queue.take()?.value);
 
 describe("virtual time", () => {
-  test("a flow gets no additional priority when its short search overtakes its long search", () => {
+  test("a caller gets no additional priority if a short search of the caller overtakes a long search of the caller", () => {
     const queue = createFairQueue<string>();
     queue.add(waitingOf("a", 1000, { value: "long" }));
     for (let index = 0; index < 60; index++) {
@@ -28,7 +28,7 @@ describe("virtual time", () => {
 });
 
 describe("a newcomer beside a flow with much waiting work", () => {
-  test("the first search of a new flow is served before many equal searches of another flow, and then the flows alternate", () => {
+  test("the first search of a new caller is served before many equal searches of another caller, and then the callers alternate", () => {
     const queue = createFairQueue<string>();
     for (let index = 0; index < 1000; index++) {
       queue.add(waitingOf("many", 100, { dueMs: index }));
@@ -41,7 +41,7 @@ describe("a newcomer beside a flow with much waiting work", () => {
     expect(taken(queue, 4)).toEqual(["newcomer 100", "many 100", "many 100", "newcomer's second"]);
   });
 
-  test("a new flow is served next even if the expected time of all searches has increased since the other flow arrived", () => {
+  test("a new caller is served next even if the expected time of all searches has increased since the other caller arrived", () => {
     const queue = createFairQueue<string>();
     let learntMs = 9;
     for (let index = 0; index < 100; index++) {
@@ -61,7 +61,7 @@ describe("a newcomer beside a flow with much waiting work", () => {
     expect(taken(queue, 2)).toEqual(["newcomer 400", "many 3"]);
   });
 
-  test("a new flow waits behind flows that arrived earlier", () => {
+  test("a new caller waits behind callers that arrived earlier", () => {
     const queue = createFairQueue<string>();
     for (const flow of ["many", "many", "first", "second"]) {
       queue.add(waitingOf(flow, 100));
@@ -143,10 +143,10 @@ describe("whatever comes, leaves and is served", () => {
     );
   });
 
-  test("a new flow gets at most as much time as a waiting flow, plus the longest search of each flow", () => {
+  test("a new caller gets at most as much time as a waiting caller, plus the longest search of each caller", () => {
     fc.assert(
       fc.property(steps, (all) => {
-        /** The engine time of each pair of flows while searches of both flows waited. */
+        /** For each pair of callers: the engine time of each caller while searches of both callers waited. */
         const sides = new Map<
           string,
           { newMs: number; otherMs: number; newMaxMs: number; otherMaxMs: number }
@@ -155,7 +155,7 @@ describe("whatever comes, leaves and is served", () => {
         const longest = (pieces: readonly Piece[], name: string) =>
           Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs()));
         let before = new Set<string>();
-        /** The greatest time by which a new flow exceeded its bound. */
+        /** The longest time that a new caller got above the allowed time. */
         let beyondMs = 0;
         play(all, {
           changed(waiting, served) {

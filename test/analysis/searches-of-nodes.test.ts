@@ -178,7 +178,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await first).best?.uci).toBe("e2e4");
   });
 
-  test("a node without remaining callers ends its claim immediately, and a waiting node starts the search", async () => {
+  test("if all callers of a searching node disconnect, the node ends its claim immediately, and a waiting node starts the search", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [holds, waits] = all;
     const leaving = new AbortController();

@@ -88,11 +88,14 @@ describe("engine and path", () => {
     ["stockfish-19-lite", "wasm", lite],
     ["stockfish-18", "auto", native],
     ["stockfish-18", "native", native],
-  ] as const)("the engine %s on the path %s selects the right build", async (engine, path, build) => {
-    expect((await validate({ engine, path })).build).toBe(build);
-  });
+  ] as const)(
+    "a request for the engine %s with the engine path %s gets the right build",
+    async (engine, path, build) => {
+      expect((await validate({ engine, path })).build).toBe(build);
+    },
+  );
 
-  test("the path auto prefers the native build of an engine", async () => {
+  test("the engine path auto prefers the native build of an engine", async () => {
     const twin = buildOf({ path: "native" });
     const validated = await validateRequest(requestOf(), knownEngines([full, twin]));
     expect(validated.build).toBe(twin);
@@ -102,7 +105,7 @@ describe("engine and path", () => {
     ["stockfish-19-lite", "native", ["auto", "wasm"]],
     ["stockfish-18", "wasm", ["auto", "native"]],
   ] as const)(
-    "the engine %s on the path %s is refused, with the available paths",
+    "a request for the engine %s with the engine path %s is refused, and the error lists the available engine paths",
     async (engine, path, runnable) => {
       expect(await refusalOf({ engine, path })).toMatchObject({
         code: "path_unavailable",
@@ -115,7 +118,7 @@ describe("engine and path", () => {
   test.each([
     ["stockfish-19-lite", 'The engine "stockfish-19-lite" cannot run on the path "native" here'],
     ["latest", 'No engine can run on the path "native" here'],
-  ])("the error message says that %s cannot run on the path native", async (engine, words) => {
+  ])("the error message says that %s has no native build", async (engine, words) => {
     const engines = knownEngines([full, lite]);
     await expect(validateRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
   });
@@ -264,7 +267,7 @@ describe("the cache of positions", () => {
     ["a FEN that begins like the name of a variant", { fen: `960 ${startFen}` }],
     ["an invalid FEN", { fen: "nonsense" }],
     ["a FEN that is too long", { fen: `${startFen}${" ".repeat(200)}x` }],
-  ])("the position cache distinguishes a position from a position with %s", async (_, overrides) => {
+  ])("the position cache does not confuse the start position with %s", async (_, overrides) => {
     const validate = createPositionCache(createTimeSlicer());
     for (const chess960 of [false, true, false, true]) {
       await validate(inputOf({ chess960 }));
@@ -272,7 +275,7 @@ describe("the cache of positions", () => {
     expect(await validate(inputOf(overrides))).toEqual(validatePosition(inputOf(overrides)));
   });
 
-  test("the position cache distinguishes long games whose moves are split at another point", async () => {
+  test("the position cache does not confuse a long list of moves with a FEN that contains a part of the list", async () => {
     const validate = createPositionCache(createTimeSlicer());
     const moves = Array.from(
       { length: movesAtOnce + 8 },

@@ -138,22 +138,25 @@ test("a failed stream is logged with the code of its error", async () => {
 test.each([
   ["stops reading", (reader: AsyncIterator<Message>) => reader.return?.()],
   ["fails", (reader: AsyncIterator<Message>) => reader.throw?.(mistake).catch(() => {})],
-])("a stream is logged as canceled if its reader %s, and its handler ends", async (_, leave) => {
-  const { lines, log } = recording();
-  let ended = false;
-  const answer = ask(streamEvaluate, log, async function* () {
-    try {
-      yield* messages(one, two);
-    } finally {
-      ended = true;
-    }
-  });
-  const reader = (answer as AsyncIterable<Message>)[Symbol.asyncIterator]();
-  expect((await reader.next()).value).toBe(one);
-  await leave(reader);
-  expect(lines).toEqual([["info", "canceled"]]);
-  expect(ended).toBe(true);
-});
+])(
+  "a stream is logged as canceled if the client %s, and the handler of the stream ends",
+  async (_, leave) => {
+    const { lines, log } = recording();
+    let ended = false;
+    const answer = ask(streamEvaluate, log, async function* () {
+      try {
+        yield* messages(one, two);
+      } finally {
+        ended = true;
+      }
+    });
+    const reader = (answer as AsyncIterable<Message>)[Symbol.asyncIterator]();
+    expect((await reader.next()).value).toBe(one);
+    await leave(reader);
+    expect(lines).toEqual([["info", "canceled"]]);
+    expect(ended).toBe(true);
+  },
+);
 
 test.each([evaluate, streamEvaluate])(
   "a request to $name that violates a rule of the proto is refused before the handler runs",
@@ -213,7 +216,7 @@ describe("suggestions", () => {
     },
   );
 
-  test("an error of a batch contains a suggested request only if the batch is short and completely readable", async () => {
+  test("an error about a batch contains a corrected request only if the batch is short and completely readable", async () => {
     const suggested = async (readBytes: number, unreadable: Call["unreadable"] = new Map()) => {
       const outcome = { ...localCall(evaluateBatch).outcome, readBytes };
       const call = { message: batch, outcome, unreadable };

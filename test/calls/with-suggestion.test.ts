@@ -28,7 +28,7 @@ const suggestionFor = async (
   preflight = async (_: Plain) => {},
 ) => (await withSuggestion(errorFromViolations(violations), sent, preflight)).suggestedRequest;
 
-it("a suggested request contains the nearest allowed numbers, and the original request is not changed", async () => {
+it("a corrected request contains the nearest allowed numbers, and the original request is not changed", async () => {
   const sent = { fen: "8/8", depth: 99, movetime_ms: 1, options: { skill_level: 3 } };
   const movetime = { ...depth, pointer: "/movetime_ms", allowed: { minimum: 50, maximum: 60000 } };
   expect(await suggestionFor(sent, [depth, movetime])).toEqual({
@@ -40,7 +40,7 @@ it("a suggested request contains the nearest allowed numbers, and the original r
   expect(sent.depth).toBe(99);
 });
 
-it("a suggested request contains allowed numbers in lists and under names with escaped characters", async () => {
+it("a corrected request contains allowed numbers in lists and under names with escaped characters", async () => {
   const sent = { requests: [{ depth: 3 }, { depth: 0, "a/b~": 77 }] };
   const violations = ["/requests/1/depth", "/requests/1/a~1b~0"].map((pointer) => ({ ...depth, pointer }));
   expect(await suggestionFor(sent, violations)).toEqual({
@@ -48,7 +48,7 @@ it("a suggested request contains allowed numbers in lists and under names with e
   });
 });
 
-it("an error has no suggested request if one of its violations is not a number out of range", async () => {
+it("an error has no corrected request if one of its violations is not a number out of range", async () => {
   const sent = { depth: 99, path: "fast", deph: 1 };
   const path: Violation = {
     pointer: "/path",
@@ -65,18 +65,18 @@ it("an error has no suggested request if one of its violations is not a number o
 });
 
 it.each(["", "/multipv", "/depth/0", "/constructor/name", "/__proto__"])(
-  "an error has no suggested request if the pointer %j does not lead to a number",
+  "an error has no corrected request if the pointer %j does not lead to a number",
   async (pointer) => {
     expect(await suggestionFor({ depth: "99" }, [{ ...depth, pointer }])).toBeUndefined();
   },
 );
 
-it("an error has no suggested request if the request contains an API key", async () => {
+it("an error has no corrected request if the request contains an API key", async () => {
   const sent = { depth: 99, engine: `kbz_${"a".repeat(36)}` };
   expect(await suggestionFor(sent, [depth])).toBeUndefined();
 });
 
-it("an error has no suggested request if the changed request has a new violation", async () => {
+it("an error has no corrected request if the changed request has a new violation", async () => {
   const preflight = vi.fn(async (_: Plain) => {
     throw errorFromViolations([shortFen]);
   });
@@ -84,7 +84,7 @@ it("an error has no suggested request if the changed request has a new violation
   expect(preflight.mock.calls).toEqual([[{ fen: "8/8", depth: 30 }]]);
 });
 
-it("an error has no suggested request if the changed request is refused for another reason", async () => {
+it("an error has no corrected request if the changed request is refused for another reason", async () => {
   const error = errorFromViolations([depth]);
   const refused = async () => {
     throw errorFromViolations([{ pointer: "/engine", code: "unknown_engine", message: "" }]);
@@ -96,14 +96,14 @@ it("an error has no suggested request if the changed request is refused for anot
   expect(await withSuggestion(error, { depth: 99 }, withoutViolations)).toBe(error);
 });
 
-it("an exception during the validation of a suggested request is thrown", async () => {
+it("an exception during the validation of a corrected request is thrown", async () => {
   const preflight = async () => {
     throw new TypeError("a bug");
   };
   await expect(suggestionFor({ depth: 99 }, [depth], preflight)).rejects.toThrow("a bug");
 });
 
-it("a suggested request changes no other part of the error, and does not replace the next action get_api_key", async () => {
+it("adding a corrected request to an error changes no other part of the error, and does not replace the next action get_api_key", async () => {
   const suggesting = await withSuggestion(overPlan, { depth: 30 }, async () => {});
   expect(suggesting).toMatchObject({
     code: "upgrade_needed",
@@ -118,7 +118,7 @@ it("a suggested request changes no other part of the error, and does not replace
   );
 });
 
-it("a suggested request contains the fields that a violation recommends", async () => {
+it("a corrected request contains the fields that a violation recommends", async () => {
   const illegal = { pointer: "/moves/2", code: "illegal_move", message: "" } as const;
   const sent = { moves: ["e4", "e5", "Ke3", "Nf6"] };
   const instead = { moves: ["e4", "e5"] };

@@ -258,14 +258,14 @@ describe("castling", () => {
   });
 });
 
-test("the description of a reply has the FEN after both moves", () => {
+test("the description of the reply to a move has the FEN after both moves", () => {
   expect(describeReply(positionOf(startFen), "d2d4", "g8f6")).toMatchObject({
     san: "Nf6",
     fenAfter: "rnbqkb1r/pppppppp/5n2/8/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 1 2",
   });
 });
 
-test("the description of a reply is undefined if one of the moves is illegal", () => {
+test("the description of the reply to a move is undefined if one of the two moves is illegal", () => {
   expect(describeReply(positionOf(startFen), "d2d5", "g8f6")).toBeUndefined();
   expect(describeReply(positionOf(startFen), "d2d4", "g1f3")).toBeUndefined();
 });

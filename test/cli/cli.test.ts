@@ -179,7 +179,7 @@ test.each([
   },
 );
 
-test("an error of kibitz suggests the same request as an error of the API", async () => {
+test("the kibitz command and the API suggest the same corrected request", async () => {
   const deep = await runKibitz(["eval", mateInOne, "--depth", "99", "--multipv", "0", "--json"]);
   expect(JSON.parse(deep.stdout)).toMatchObject({
     code: "out_of_range",

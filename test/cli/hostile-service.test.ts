@@ -185,7 +185,7 @@ test.each(["answering", "refusing"] as const)(
   },
 );
 
-test("text from the service never becomes a line of the UCI protocol", async () => {
+test("kibitz uci never prints text from the service as a line of the UCI protocol", async () => {
   const { say, until, hangUp, ended } = startUci(["--url", urlOf(answering)]);
   say("uci", "position startpos", "go depth 1");
   const lines = [...(await until(/^bestmove /))];

@@ -17,7 +17,7 @@ async function printedFor(error: Error) {
 const remote = (problem: MessageInitShape<typeof ProblemSchema>) =>
   new RemoteError(create(ProblemSchema, problem), "https://chess.example/kibitz");
 
-test("the message of a temporary error contains the time to wait, and the exit code is 1", async () => {
+test("the message about a temporary error contains the time to wait, and the exit code is 1", async () => {
   const early = { code: "rate_limited", status: 429, detail: "Enough.", nextAction: "retry_later" };
   expect(await printedFor(remote({ ...early, retryAfterMs: 41_200 }))).toEqual({
     code: 1,
@@ -45,7 +45,7 @@ kibitz: give an API key of the service, in KIBITZ_API_KEY or with --key
   });
 });
 
-test("the message of an error shortens a long game in the suggested request", async () => {
+test("a printed error shortens a long game in the corrected request", async () => {
   const suggestedRequest = {
     pgn: `1. e4 {${"long ".repeat(1000)}} *`,
     moves: Array(600).fill("Nf3"),
@@ -60,7 +60,7 @@ test("the message of an error shortens a long game in the suggested request", as
   expect(stderr.length).toBeLessThan(800);
 });
 
-test("the message of an internal error of a service contains the request id for the operator", async () => {
+test("the message about an internal error in a service contains the request id for the operator", async () => {
   const failed = { code: "internal", status: 500, detail: "Something failed.", requestId: "r-1" };
   expect(await printedFor(remote(failed))).toEqual({
     code: 1,

@@ -9,7 +9,7 @@ const url = "https://chess.example/kibitz";
 
 const received = (error: KibitzError) => errorFromRemote(connectErrorFrom(error, "r-1"), url);
 
-test("the error of a service keeps all of its fields", () => {
+test("an error that a service sends keeps all of its fields", () => {
   const error = received(
     new KibitzError("upgrade_needed", "Too deep.", {
       violations: [
@@ -32,7 +32,7 @@ test("the error of a service keeps all of its fields", () => {
   });
 });
 
-test("the error of a service keeps the time to wait", () => {
+test("an error that a service sends keeps the time to wait", () => {
   expect(received(new KibitzError("rate_limited", "Later.", { retryAfterMs: 41_500 }))).toMatchObject({
     code: "rate_limited",
     retryAfterMs: 41_500,
@@ -40,7 +40,7 @@ test("the error of a service keeps the time to wait", () => {
   });
 });
 
-test("the error of a service with an unknown code gets the code of its HTTP status", () => {
+test("an error that a service sends with an unknown code gets the code that belongs to the HTTP status", () => {
   const value = { code: "closed_today", status: 401, detail: "Not today.", nextAction: "go_home" };
   const newer = new ConnectError("", Code.Unauthenticated, undefined, [{ desc: ProblemSchema, value }]);
   expect(errorFromRemote(newer, url)).toMatchObject({

@@ -119,7 +119,7 @@ describe("--url", () => {
 });
 
 describe("errors of a service", () => {
-  test("the error of a service is printed with a suggested request or a larger plan", async () => {
+  test("an error that a service sends is printed with a corrected request or a larger plan", async () => {
     const { code, stderr } = await remotely("eval", start, "--depth", "0");
     expect(code).toBe(2);
     expect(stderr).toMatch(/^kibitz: `depth` must be from 1 to 30, not 0\.\n/);

@@ -10,7 +10,7 @@ describeCutOff("a node that is cut off", () => {
   /** The limit for a call that does not wait for Redis. */
   const callMaxMs = 100;
 
-  test("the calls of a node that loses its connection to the balancer are answered within 10 s", async () => {
+  test("calls to a node that loses its connection to the balancer are answered within 10 s", async () => {
     const { url, stateOfAway, cut, repair } = cluster;
     const asked = Array.from({ length: 70 }, async () => {
       const ask = jsonCaller(url);

@@ -87,7 +87,7 @@ describeWith(
     expect(ofSlow).toBeLessThan(Math.min(...ofOthers));
   });
 
-  test("no call fails when a node is paused: new calls are sent to other nodes, and calls of the node continue later", async () => {
+  test("no call fails when a node is paused: new calls are sent to other nodes, and calls to the paused node continue later", async () => {
     const { cluster, answerAllWhile, untilUp } = loaded;
     await answerAllWhile(async () => {
       signal("SIGSTOP");

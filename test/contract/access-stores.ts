@@ -14,7 +14,7 @@ export function keyRecord(fields: Partial<KeyRecord> & { readonly id: string }):
   };
 }
 
-/** Returns issue terms that allow everything, except for the given fields. */
+/** Returns limits for the creation of keys. All limits are infinite, except for the given fields. */
 export function issueTerms(fields: Partial<IssueTerms> = {}): IssueTerms {
   return {
     quota: { max: 1000, windowMs: 100 },
@@ -122,7 +122,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, issuedTo = "a", id = `${issuedTo}${createdAt}`) =>
         keyRecord({ id, createdAt, issuedTo });
 
-      test(`an address that has used up its key quota in ${name} gets a new key when its oldest key is older than the window`, async () => {
+      test(`an address without remaining key quota in ${name} can create a key again when the oldest key of the address is older than the window`, async () => {
         const store = create();
         expect(await store.create(at(1000), terms)).toEqual({ kind: "created" });
         expect(await store.create(at(1050), terms)).toEqual({ kind: "created" });
@@ -156,7 +156,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         });
       });
 
-      test(`the used-up key quota of an address in ${name} does not affect other addresses and the operator`, async () => {
+      test(`if one address has used up its key quota in ${name}, other addresses and the operator can still create keys`, async () => {
         const store = create();
         await store.create(at(1000), terms);
         await store.create(at(1001), terms);
@@ -186,7 +186,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       const at = (createdAt: number, issuedTo: string) =>
         keyRecord({ id: `${issuedTo}${createdAt}`, createdAt, issuedTo });
 
-      test(`the used-up key quota of a network in ${name} affects all its addresses, but no other network`, async () => {
+      test(`if a network has used up its key quota in ${name}, no address in this network can create a key, but other networks can`, async () => {
         const store = create();
         for (const [index, address] of ["a", "b", "c"].entries()) {
           expect(await store.create(at(1000 + index, address), terms("near"))).toEqual({ kind: "created" });
@@ -328,7 +328,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
     (await store.current(now)).toSorted((a, b) => (a.rate + a.subject < b.rate + b.subject ? -1 : 1));
 
   describe(`the engine time in ${name}`, () => {
-    test(`engine time in ${name} is added up for each rate and subject in the current window`, async () => {
+    test(`engine time in ${name} is added up separately for each rate and each account in the current window`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 1000), spent("free/day", "b", 7, 1000)], 10);
       await store.add([spent("free/day", "a", 50, 1003), spent("gold/day", "a", 1, 2000)], 20);
@@ -339,7 +339,7 @@ export function testUsageStore(name: string, create: () => UsageStore): void {
       ]);
     });
 
-    test(`engine time in ${name} that was stored with a wrong future time does not block the current window`, async () => {
+    test(`engine time that was stored in ${name} while the clock was wrong does not block the current window`, async () => {
       const store = create();
       await store.add([spent("free/day", "a", 100, 900_000)], 800_000);
       await store.add([spent("free/day", "a", 50, 1003)], 20);

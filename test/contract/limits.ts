@@ -232,7 +232,7 @@ export function testWindows(name: string, create: () => Promise<Limits>): void {
     expect(await run(limits, account)).toMatchObject({ kind: "admitted" });
   });
 
-  test(`a refund in ${name} does not change a later window`, async () => {
+  test(`refunding a request in ${name} does not change a later window`, async () => {
     const limits = await create();
     const entry = await limits.enter(keyless(plan), timeOf(1000));
     expect(entry.kind).toBe("admitted");

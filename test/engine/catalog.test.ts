@@ -144,35 +144,35 @@ describe("a request for", () => {
     expect(resolve(engine, path)).toMatchObject(resolution);
   });
 
-  test("a request for a path that the version does not have is refused with a list of its paths", () => {
+  test("a request for an engine path that the engine version does not have is refused with a list of the available engine paths", () => {
     expect(resolve("stockfish-19", "native")).toEqual({ kind: "path_unavailable", runnable: ["wasm"] });
     expect(resolve("stockfish-15.1", "wasm")).toEqual({ kind: "path_unavailable", runnable: ["native"] });
   });
 
-  test("a request for latest on a path that has no engine is refused", () => {
+  test("a request for latest is refused if no engine has the requested engine path", () => {
     expect(catalog(["wasm 19"]).resolve("latest", "native")).toEqual({
       kind: "path_unavailable",
       runnable: [],
     });
   });
 
-  test("a request for latest on a path that has only prereleases or lite networks gets a prerelease or a lite network", () => {
+  test("a request for latest with an engine path that has only prereleases or lite networks gets a prerelease or a lite network", () => {
     expect(catalog(["wasm 19", "native dev-20260110"]).resolve("latest", "native")).toMatchObject(
       build("stockfish-dev-20260110", "native"),
     );
   });
 
-  test("a request for latest on a path whose newest version is lite gets an older full version", () => {
+  test("a request for latest with an engine path whose newest version is lite gets an older full version", () => {
     const some = catalog(["wasm 19", "native 20 lite", "native 18"]);
     expect(some.resolve("latest", "native")).toMatchObject(build("stockfish-18", "native"));
   });
 
-  test("a request for latest on a path without the operator's default engine gets the newest release of that path", () => {
+  test("a request for latest with an engine path without the operator's default engine gets the newest release with this engine path", () => {
     const chosen = catalog([...debian, "wasm 18"], "stockfish-15.1");
     expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
   });
 
-  test("a request for latest on a path gets an engine of the default family if the path has this family", () => {
+  test("a request for latest with an engine path gets an engine of the default family if this family has the engine path", () => {
     const some = ["wasm 19", "native arasan-25", "native 15.1", "native berserk-13"];
     expect(catalog(some).resolve("latest", "native")).toMatchObject(build("stockfish-15.1", "native"));
     const chosen = catalog(some, "berserk-13");
@@ -208,7 +208,7 @@ test.each<[what: string, nodes: number | undefined, auto: EnginePath]>([
   ["native if both builds of a version visit the same nodes", 6130, "native"],
   ["WebAssembly if the native build visits other nodes", 6131, "wasm"],
   ["WebAssembly if the native build is not reproducible", undefined, "wasm"],
-])("the path auto selects %s, and each build can be selected by its path", (_, nodes, auto) => {
+])("the engine path auto selects %s, and each build can be selected by its engine path", (_, nodes, auto) => {
   const { resolve } = createCatalog(
     [buildOf({ path: "native", selfTestNodes: nodes }), buildOf({ path: "wasm", selfTestNodes: 6130 })],
     undefined,

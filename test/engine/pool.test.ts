@@ -110,7 +110,7 @@ describe("starting an engine", () => {
     expect(engines.sessions).toEqual([]);
   });
 
-  test("an engine start fails if no backend has the path", async () => {
+  test("an engine start fails if no backend has the engine path", async () => {
     const { pool } = createFakePool();
     await expect(pool.acquire(buildOf({ path: "native" }), forever)).rejects.toThrow("native");
   });

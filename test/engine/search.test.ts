@@ -275,7 +275,7 @@ describe("a search that exceeds its limit", () => {
     },
   );
 
-  test("an engine without a line at its limit is stopped after its first line, which is the result", async () => {
+  test("an engine that has printed no line at its limit is stopped after its first line, which is the result", async () => {
     const { session, conversation, search } = await searching(50);
     await wait(50 + lateMs + stopMs - 1);
     expect(conversation.sent).not.toContain("stop");

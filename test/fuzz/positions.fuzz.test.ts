@@ -55,11 +55,11 @@ interface Line {
 
 type Evaluation = Omit<Answer, "lines"> & { readonly lines: readonly Line[] };
 
-describe.each(paths)("random positions on the path %s", (path) => {
+describe.each(paths)("random positions with the engine path %s", (path) => {
   const figures = { positions: 0, chess960: 0, over: 0, lines: 0, moves: 0, cutShort: 0 };
   const mates = { claimed: 0, inThreeOrLess: 0, proved: 0, tooLongToProve: 0 };
 
-  test(`random positions on the path ${path} get only legal moves and correct mate scores`, async () => {
+  test(`random positions with the engine path ${path} get only legal moves and correct mate scores`, async () => {
     const engine = await engineOf(path);
     const progress = startProgress("positions", seed);
     const isOver = () =>

@@ -60,7 +60,7 @@ test("a review assumes fifteen centipawns for the standard initial position only
   expect(reviewOf(shuffled, cps(60, 75)).startEvaluation).toEqual(scoreOf(60));
 });
 
-test("a review of a move has the turn and the phase of its position", () => {
+test("a review of a move has the side to move and the phase of the position", () => {
   const [first, second] = reviewOf(
     '[FEN "4k3/8/8/8/8/8/4P3/4K3 b - - 0 57"]\n\n57... Kd7 58. e4',
     cps(0, 500, 480),

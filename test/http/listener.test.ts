@@ -14,7 +14,7 @@ import { startListener, unlimitedListener } from "./start-listener.ts";
 const get = (path: string, more = "") => `GET ${path} HTTP/1.1\r\nHost: x\r\n${more}\r\n`;
 const last = "Connection: close\r\n";
 
-/** Creates a handler that passes every response object to the test, which answers the request. */
+/** Creates a handler that passes every response object to the test. The test then sends the response. */
 const answerWith =
   (take: (res: ServerResponse) => void): RequestHandler =>
   (_, res) => {

@@ -53,7 +53,7 @@ describe("metrics", () => {
     expect(lines).toContain('kibitz_redis_operation_duration_seconds_bucket{le="0.01",operation="get"} 1');
   });
 
-  test("reading the metrics several times does not add up the totals of modules again", async () => {
+  test("reading the metrics several times does not count the totals of a module twice", async () => {
     const metrics = createMetrics("1.2.3");
     let looks = 0;
     metrics.watch({
@@ -141,7 +141,7 @@ describe("metrics", () => {
     ]);
   });
 
-  test("reading the metrics fails if the state of a module cannot be read", async () => {
+  test("reading the metrics fails if a module throws an error", async () => {
     const metrics = createMetrics("1.2.3");
     metrics.watch({
       engines: () => {

@@ -78,7 +78,7 @@ const progressedAt = () => performance.now();
 const busy = (retryAfterMs: number) => new KibitzError("overloaded", "busy", { retryAfterMs });
 
 describe("an overloaded task", () => {
-  test("an overloaded task is retried after the delay in its error", async () => {
+  test("a task that fails with the error overloaded is retried after the delay in the error", async () => {
     // Node's timers start at the beginning of an event loop iteration, so the test waits for a new one.
     await nextTurn();
     const startedAt = performance.now();
@@ -91,7 +91,7 @@ describe("an overloaded task", () => {
     expect(performance.now() - startedAt).toBeGreaterThan(295);
   });
 
-  test("an overloaded task is retried after a second, even if its error asks for an hour", async () => {
+  test("a task that fails with the error overloaded is retried after a second, even if the delay in the error is an hour", async () => {
     const task = vi.fn(async () => "done").mockRejectedValueOnce(busy(3_600_000));
     expect(await retryOverloaded(task, never, { progressedAt })).toBe("done");
     expect(task).toHaveBeenCalledTimes(2);
@@ -104,7 +104,7 @@ describe("an overloaded task", () => {
     expect(task).toHaveBeenCalledTimes(1);
   });
 
-  test("an overloaded task is not retried if no other task made progress for a minute", async () => {
+  test("a task that fails with the error overloaded is not retried if no other task made progress for a minute", async () => {
     const refusal = busy(0);
     const task = vi.fn(async () => Promise.reject(refusal));
     const tried = retryOverloaded(task, never, {
@@ -114,14 +114,14 @@ describe("an overloaded task", () => {
     expect(task).toHaveBeenCalledTimes(3);
   });
 
-  test("an overloaded task is retried as long as other tasks make progress", async () => {
+  test("a task that fails with the error overloaded is retried as long as other tasks make progress", async () => {
     const task: ReturnType<typeof vi.fn<() => Promise<string>>> = vi.fn(async () =>
       task.mock.calls.length < 5 ? Promise.reject(busy(0)) : "done",
     );
     expect(await retryOverloaded(task, never, { progressedAt, patienceMs: 150 })).toBe("done");
   });
 
-  test("a task that failed because of overload is not retried if its caller has disconnected", async () => {
+  test("a task that fails with the error overloaded is not retried if its caller has disconnected", async () => {
     const leave = new AbortController();
     const task = vi.fn(async () => Promise.reject(busy(30_000)));
     const waiting = retryOverloaded(task, leave.signal, { progressedAt });

@@ -59,7 +59,7 @@ test("the check for breaking changes reports a renamed field, a renumbered field
 
 const file = "proto/small/v1/small.proto";
 
-/** Creates a Git repository with this project's rules, a small proto and its recorded contract, but no release tag. */
+/** Creates a Git repository with this project's rules, a small proto and a recorded copy of the proto, but no release tag. */
 function repository() {
   const copy = mkdtempSync(join(folder, "repository-"));
   for (const part of ["buf.yaml", "third_party/google/api/http.proto", "tools/buf-breaking.sh"]) {
@@ -122,7 +122,7 @@ test("the check for breaking changes accepts a break only if its exact text is l
   expect(run()).toMatchObject({ status: 100, said: expect.stringContaining(complaintOf("leftover")) });
 });
 
-test("recording the contract empties the list of intended breaks, and fails while a break is not listed", () => {
+test("recording the proto as the basis of comparison empties the list of intended breaks, and fails while a break is not listed", () => {
   const { write, noBreaks, listed, rename, run } = repository();
   rename("left");
   expect(run("--record").status).toBe(100);

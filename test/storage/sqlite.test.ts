@@ -99,7 +99,7 @@ test("a database of a newer Kibitz version is refused and not changed", () => {
   expect(() => openDatabase(folder)).toThrow(/newer Kibitz \(version 99/);
 });
 
-test("an older process that has a database open does not downgrade it after a newer version migrated it", async () => {
+test("an older version of Kibitz does not downgrade an open database that a newer version has migrated", async () => {
   const folder = join(root, "overtaken");
   const database = openDatabase(folder);
   const newer = openIn(folder);

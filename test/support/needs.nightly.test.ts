@@ -39,7 +39,7 @@ testWith("namespaces").concurrent.each([
   [{}, 0],
   [{ CI: "true" }, 1],
 ])(
-  "a run with %j on a machine that lacks a component says how to install it, and exits with %i",
+  "a test run with the environment %j on a machine that lacks a component says how to install the component, and exits with %i",
   async (env, code) => {
     const tests = [process.execPath, vitest, "run", "test/engine/wrapper-script.test.ts"];
     const { status, said } = await run([...without(everyNativeStockfish()), ...tests], env);
@@ -62,11 +62,14 @@ writeFileSync(join(folder, "vitest.config.js"), `export default { test: ${JSON.s
 test.concurrent.each([
   [{}, 0],
   [{ CI: "true" }, 1],
-])("a run with %j and a test skipped for another reason exits with %i", async (env, code) => {
-  const { status, said } = await run([process.execPath, vitest, "run", "--root", folder], env);
-  expect(said.match(/in CI nothing may be:\n.*x\.test\.js: does not/g) ?? []).toHaveLength(code);
-  expect(status).toBe(code);
-});
+])(
+  "a test run with the environment %j, in which a test is skipped although no component is missing, exits with %i",
+  async (env, code) => {
+    const { status, said } = await run([process.execPath, vitest, "run", "--root", folder], env);
+    expect(said.match(/in CI nothing may be:\n.*x\.test\.js: does not/g) ?? []).toHaveLength(code);
+    expect(status).toBe(code);
+  },
+);
 
 testWith("namespaces", "native").concurrent("every missing package is installed by .ci/run", async () => {
   const script = [process.execPath, join(import.meta.dirname, "missing-packages.ts")];

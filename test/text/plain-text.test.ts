@@ -8,7 +8,7 @@ import { echo, nameOfJson } from "../../src/text/plain-text.ts";
 
 const key = createApiKey();
 
-test("error messages contain neither an API key nor a part of it", () => {
+test("error messages contain no API key and no part of an API key", () => {
   for (const text of [key, `x${key}y`, key.slice(0, 30), `${"x".repeat(30)}${key}`]) {
     const violation = { pointer: `/${text}`, code: "unknown_field", message: `not "${echo(text)}"` } as const;
     const error = new KibitzError("unknown_field", `not "${echo(text)}"`, { violations: [violation] });

@@ -44,7 +44,7 @@ describe("enabling and disabling tracing", () => {
 });
 
 describe("the sampler", () => {
-  test("the default trace sampler is the one of the OpenTelemetry specification", () => {
+  test("the default trace sampler is the default of the OpenTelemetry specification", () => {
     expect(settingsOf({})).toMatchObject({ sampler: "parentbased_always_on", ratio: 1 });
   });
 

@@ -64,7 +64,7 @@ describe.each(streamClients)("$name", ({ open }) => {
     expect(items[1]?.problem).toMatchObject({ status: 400, errors: [{ pointer: "/depth" }] });
   });
 
-  test("each request of a batch can have its own limits and moves", async () => {
+  test("each request in a batch can have separate limits and moves", async () => {
     const requests = [
       { fen: startFen, nodes: 2000 },
       { fen: "startpos", depth: 3, search_moves: ["a3"] },
@@ -95,7 +95,7 @@ describe.each(streamClients)("$name", ({ open }) => {
 });
 
 describe("plain JSON", () => {
-  test("the answers of a batch in plain JSON have the order of its requests", async () => {
+  test("a batch in plain JSON returns the answers in the order of the requests", async () => {
     const { status, headers, body } = await ask({
       requests: [
         { fen: startFen, depth: 9 },

@@ -22,7 +22,7 @@ async function ask(request: object): Promise<Answer> {
 
 const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
 
-test("a repeated request is answered from the cache, and only the id of the answer is new", async () => {
+test("a repeated request gets the cached answer with a new id", async () => {
   const { id, search, ...first } = await ask({ fen, depth: 9 });
   const again = await ask({ fen, depth: 9 });
   expect(search.cached).toBe(false);

@@ -84,30 +84,33 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     await Promise.all(Array.from({ length: concurrency }, work));
   }, 300_000);
 
-  test.each(named(refused))(`the service refuses a position on the path ${path}: %s`, (_, line) => {
+  test.each(named(refused))(`with the engine path ${path}, the service refuses a position: %s`, (_, line) => {
     const { status, body } = replyTo(line);
     expect(line.expect.status).toContain(status);
     expect(["invalid_fen", "illegal_position"]).toContain(body.code);
     expect(body.errors).not.toEqual([]);
   });
 
-  test.each(named(answered))(`the service answers a position on the path ${path}: %s`, (_, line) => {
-    const { status, body } = replyTo(line);
-    expect(line.expect.status).toContain(status);
-    expect(body.chess960).toBe(isChess960(line));
-    expect(body.terminal?.reason).toBe(line.expect.outcome);
-    expect(body.terminal?.winner ?? null).toBe(line.expect.winner ?? null);
-    expect(body.best_move === null).toBe(line.verdict === "terminal");
-    expect(body.engine === null).toBe(line.verdict === "terminal");
-    const mended = body.warnings.map(({ code }) => code).filter((code) => corrections.includes(code));
-    // The corpus does not list the warning about an en passant square without a capture.
-    const uselessSquare = line.class === "ep_nocapture" ? "ep_square_removed" : undefined;
-    expect(mended).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
-    expect(body.draw_claimable === "fifty_moves").toBe(line.expect.fifty_claimable === true);
-  });
+  test.each(named(answered))(
+    `with the engine path ${path}, the service evaluates a position: %s`,
+    (_, line) => {
+      const { status, body } = replyTo(line);
+      expect(line.expect.status).toContain(status);
+      expect(body.chess960).toBe(isChess960(line));
+      expect(body.terminal?.reason).toBe(line.expect.outcome);
+      expect(body.terminal?.winner ?? null).toBe(line.expect.winner ?? null);
+      expect(body.best_move === null).toBe(line.verdict === "terminal");
+      expect(body.engine === null).toBe(line.verdict === "terminal");
+      const mended = body.warnings.map(({ code }) => code).filter((code) => corrections.includes(code));
+      // The corpus does not list the warning about an en passant square without a capture.
+      const uselessSquare = line.class === "ep_nocapture" ? "ep_square_removed" : undefined;
+      expect(mended).toEqual([line.expect.warning ?? uselessSquare].filter((code) => code !== undefined));
+      expect(body.draw_claimable === "fifty_moves").toBe(line.expect.fifty_claimable === true);
+    },
+  );
 
   test.each(named(searched))(
-    `the service searches a position on the path ${path} for the side to move: %s`,
+    `with the engine path ${path}, the service searches a position for the side to move: %s`,
     (_, line) => {
       const { body } = replyTo(line);
       expect(body.engine?.path).toBe(path);
@@ -115,15 +118,21 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     },
   );
 
-  test.each(named(listed))(`the path ${path} returns a legal best move: %s`, (_, line) => {
-    expect(line.expect.legal).toContain(replyTo(line).body.best_move?.uci);
-  });
+  test.each(named(listed))(
+    `with the engine path ${path}, the service returns a legal best move: %s`,
+    (_, line) => {
+      expect(line.expect.legal).toContain(replyTo(line).body.best_move?.uci);
+    },
+  );
 
-  test.each(named(standard))(`the path ${path} writes moves like chess.js: %s`, (_, line) => {
-    checkNotation(replyTo(line).body);
-  });
+  test.each(named(standard))(
+    `with the engine path ${path}, the service writes moves like chess.js: %s`,
+    (_, line) => {
+      checkNotation(replyTo(line).body);
+    },
+  );
 
-  test(`the path ${path} solves at least ${solvedPercentMin} % of the tactics and mates`, () => {
+  test(`with the engine path ${path}, the service solves at least ${solvedPercentMin} % of the tactics and mates`, () => {
     const missed = puzzles.filter((line) => !isHit(line, replyTo(line).body)).map(({ id }) => id);
     const hits = puzzles.length - missed.length;
     const missing = missed.length > 0 ? `; not ${missed.join(", ")}` : "";
@@ -132,7 +141,7 @@ export function testCorpus(path: "wasm" | "native", app: RunningApp): void {
     expect((100 * hits) / puzzles.length).toBeGreaterThanOrEqual(solvedPercentMin);
   });
 
-  test(`the path ${path} still answers after all positions of the corpus`, async () => {
+  test(`with the engine path ${path}, the service still answers requests after all positions of the corpus`, async () => {
     const start = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
     const { status, body } = await post(`${app.url}/v1/eval`, { fen: start, depth: 8, path });
     expect(status).toBe(200);

@@ -109,7 +109,7 @@ describe("an answer", () => {
     });
   });
 
-  test("an answer has a warning with its code, its message and its field", async () => {
+  test("a warning in an answer has a code, a message and a field", async () => {
     const { body } = await post(`${app.url}/v1/eval`, { fen: "8/8/4k3/8/8/4K3/4P3/8 w - -", depth: 4 });
     expect(body.warnings).toStrictEqual([
       { code: "clocks_defaulted", message: expect.stringMatching(/^[A-Z].*\.$/), field: "fen" },
@@ -128,7 +128,7 @@ describe("GET", () => {
     expect(one.body).toEqual(other.body);
   });
 
-  test("an answer of /price has every documented field", async () => {
+  test("the response to GET /price has every documented field", async () => {
     const { body } = await get(`${app.url}/price`);
     expect(body).toStrictEqual({
       operation: "eval",

@@ -9,7 +9,7 @@ import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
-/** The number of callers so far. Each test uses a caller with a new address, which a trusted proxy forwards. */
+/** The number of callers so far. The server trusts the test as a proxy, so each test can send a new caller address. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
@@ -170,7 +170,7 @@ describe("a request that exceeds the plan", () => {
     expect((await ask({ ...quick, depth: 30 }, caller)).status).toBe(402);
   });
 
-  test("invalid requests and requests that exceed the plan cost nothing", async () => {
+  test("invalid requests and requests that exceed the plan do not count towards the rate limit", async () => {
     const caller = newCaller();
     for (let count = 0; count < 5; count++) {
       expect((await ask({ ...quick, depth: 30 }, caller)).status).toBe(402);
@@ -197,7 +197,7 @@ describe("a batch", () => {
       ({ problem }) => problem?.code ?? "ok",
     );
 
-  test("a batch costs one request for each item, and only the items above the rate limit are refused", async () => {
+  test("each item of a batch counts as one request, and only the items above the rate limit are refused", async () => {
     const caller = newCaller();
     await ask(quick, caller);
     const { status, headers, body } = await ask({ requests: items(3) }, caller, "/v1/eval/batch");
@@ -210,7 +210,7 @@ describe("a batch", () => {
     });
   });
 
-  test("a batch costs one request for each item that is valid and within the plan", async () => {
+  test("each item of a batch that is valid and within the plan counts as one request", async () => {
     const caller = newCaller();
     const requests = [{ ...quick, depth: 30 }, { fen: "8/8" }, quick];
     const { body } = await ask({ requests }, caller, "/v1/eval/batch");
@@ -249,7 +249,7 @@ describe("calls that cost no request or no engine time", () => {
     expect((await ask(quick, caller)).headers.get("ratelimit")).toMatch(/^"burst";r=2/);
   });
 
-  test("an answer that needs no engine costs a request but no engine time", async () => {
+  test("an answer that needs no engine counts as a request, but uses no engine time", async () => {
     const caller = newCaller();
     const mated = { fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" };
     await ask(quick, caller);
@@ -258,7 +258,7 @@ describe("calls that cost no request or no engine time", () => {
   });
 });
 
-test("GET /price shows the configured plans and the URL that issues keys", async () => {
+test("GET /price shows the configured plans and the URL for creating keys", async () => {
   const { body } = await get(`${app.url}/price?depth=20&multipv=5&movetime_ms=2000&nodes=2000000`);
   expect(body).toMatchObject({
     plans: [

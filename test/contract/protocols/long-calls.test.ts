@@ -130,7 +130,7 @@ function useClient() {
   };
 }
 
-/** Sends the headers of a batch. The server requests the body, but the body is never sent. */
+/** Sends the headers of a batch. The server asks for the body with 100 Continue, but the client never sends the body. */
 async function beginBatchWithoutBody(caller: string) {
   const held = await open(port());
   onTestFinished(() => void held.socket.destroy());

@@ -156,7 +156,7 @@ describe.each(certain)("for %j", (sent, read) => {
     }
   });
 
-  test("an MCP tool answers a misspelt request, and the answer begins with a note about the correction", async () => {
+  test("an MCP tool accepts a misspelt request, and the result begins with a note about the correction", async () => {
     const { search_moves: candidates, ...game } = sent;
     const { search_moves: spelt, ...meant } = read;
     const tool = candidates ? "compare_moves" : "analyze_position";

@@ -55,19 +55,19 @@ describe("a client that obeys next_action", () => {
   );
   const mate = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
-  test("a client that obeys next_action creates a key for a deep search, and is then answered", async () => {
+  test("a client that obeys next_action creates a key for a deep search, and then gets the result", async () => {
     const { steps, answer } = await follow(app.url, "/v1/eval", { fen: mate, depth: 25 });
     expect(steps).toEqual(["402 get_api_key", "key 200", "200"]);
     expect(answer).toMatchObject({ search: { depth: 25 } });
   });
 
-  test("a client that obeys next_action sends the suggested request if no plan allows the original request", async () => {
+  test("a client that obeys next_action sends the corrected request if no plan allows the original request", async () => {
     const { steps, sent } = await follow(app.url, "/v1/bestmove", { fen: mate, depth: 30 });
     expect(steps).toEqual(["402 send_suggested_request", "200"]);
     expect(sent).toEqual({ fen: mate, depth: 20 });
   });
 
-  test("a client that obeys next_action waits for Retry-After once and is then answered", async () => {
+  test("a client that obeys next_action waits for the Retry-After time once, and then gets the result", async () => {
     // A new caller, because the window of the previous caller is used up.
     const caller = { "X-Forwarded-For": "198.51.100.1" };
     for (let count = 0; count < 3; count++) {

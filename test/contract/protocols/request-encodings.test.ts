@@ -94,7 +94,7 @@ describe("a request in gzip is answered", () => {
     expect(headers).toMatchObject({ ":status": 200, "content-encoding": "gzip" });
   });
 
-  test("a gzip request over Connect by POST or GET is answered and decompressed only once", async () => {
+  test("a gzip request over Connect by POST or GET gets an answer and is decompressed only once", async () => {
     const decompress = vi.spyOn(compressionGzip, "decompress");
     onTestFinished(() => decompress.mockRestore());
     const headers = { "Content-Type": "application/json", "Content-Encoding": "gzip" };

@@ -9,7 +9,7 @@ import type { Plain } from "./protocol.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
 import { watchWork } from "./watch-work.ts";
 
-/** The number of callers so far. Each test uses a caller with a new address, which a trusted proxy forwards. */
+/** The number of callers so far. The server trusts the test as a proxy, so each test can send a new caller address. */
 let callers = 0;
 const newCaller = () => ({
   "Content-Type": "application/json",
@@ -112,7 +112,7 @@ test("the evaluated positions of a review stay cached after the client has disco
 });
 
 describe("the cost of a review", () => {
-  test("a review costs one request for every ten evaluated positions", async () => {
+  test("a review counts as one request for every ten evaluated positions", async () => {
     const caller = newCaller();
     const answers = [
       await review({ moves: first(9), depth: 2 }, caller),
@@ -123,14 +123,14 @@ describe("the cost of a review", () => {
     expect(answers.map(leftOf)).toEqual(["39", "37", "36"]);
   });
 
-  test("a review without positions to evaluate costs one request", async () => {
+  test("a review without positions to evaluate counts as one request", async () => {
     const kings = { fen: "4k3/8/8/8/8/8/8/4K3 w - - 0 1", moves: ["Kd2", "Kd7"] };
     const answer = await review(kings);
     expect(answer.body).toMatchObject({ engine: null, search: { positions: 0, searched: 0 } });
     expect(leftOf(answer)).toBe("39");
   });
 
-  test("a review above the rate limit costs nothing, and the error has a retry time", async () => {
+  test("a review above the rate limit does not count as a request, and the error has a retry time", async () => {
     const caller = newCaller();
     const ask = (plies: number) => review({ moves: first(plies), depth: 1 }, caller);
     for (let time = 0; time < 9; time++) {
@@ -150,7 +150,7 @@ describe("the cost of a review", () => {
   });
 });
 
-test("a review whose searches reach the time limit has a warning and costs the engine time of all searches", async () => {
+test("a review whose searches reach the time limit has a warning and uses the engine time of all searches", async () => {
   const { body: key } = await post(`${app.url}/v1/keys`, {});
   const headers = { ...newCaller(), Authorization: `Bearer ${key.key}` };
   const { body } = await review({ moves: ["c4"], depth: 22 }, headers);

@@ -169,7 +169,7 @@ describe("to a caller", () => {
     ]);
   });
 
-  test("every suggested request is answered with 200", async () => {
+  test("every corrected request gets the status 200", async () => {
     let suggested = 0;
     const sendBack = async (advice: Advice) => {
       const { code, next_action, suggested_request: suggestion } = advice;

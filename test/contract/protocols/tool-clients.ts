@@ -12,7 +12,7 @@ export interface ToolClient {
   readonly name: string;
   readonly protocol: Protocol;
   readonly duplex: boolean;
-  /** The caller must close `sessions`, which opens the connections of HTTP/2. */
+  /** The test must close `sessions`, which opens the HTTP/2 connections. */
   open(baseUrl: string, sessions: Http2SessionManager): Transport;
 }
 

@@ -17,7 +17,7 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-/** The number of callers so far. Each test uses a caller with a new address, which a trusted proxy forwards. */
+/** The number of callers so far. The server trusts the test as a proxy, so each test can send a new caller address. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 type Caller = ReturnType<typeof newCaller>;

@@ -303,7 +303,7 @@ interface Answer {
   readonly body: string;
 }
 
-/** Returns a function that sends a request over HTTP/2. Each request has a new address, which a trusted proxy forwards. */
+/** Returns a function that sends a request over HTTP/2. The server trusts the test as a proxy, so the test sets a new address. */
 function useHttp2(app: RunningApp) {
   let session: ReturnType<typeof connect>;
   let callers = 0;

@@ -32,7 +32,7 @@ describe("a KibitzError", () => {
     expect(infoOf(error)?.metadata).toMatchObject({ code, request_id: "id-1" });
   });
 
-  test("an RPC error contains its problem document with a suggested request", () => {
+  test("an RPC error contains its problem document with a corrected request", () => {
     const error = connectErrorFrom(
       new KibitzError("invalid_fen", "short", { suggestedRequest: { fen: "long" } }),
       "id-1",
@@ -60,7 +60,7 @@ describe("a KibitzError", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("an RPC error without space for the suggested request says to fix the request", () => {
+  test("an RPC error without space for the corrected request says to fix the request", () => {
     const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
     const violation: Violation = { pointer: "/fen", code: "invalid_fen", message: "short" };
     const error = connectErrorFrom(errorFromViolations([violation], { suggestedRequest }), "id-1");
@@ -121,7 +121,7 @@ describe("violations", () => {
     ]);
   });
 
-  test("an RPC error that is too long for all violations gives the number of missing ones in its message", () => {
+  test("an RPC error without space for all violations says in its message how many violations are missing", () => {
     const message = "\u{1f600}".repeat(32);
     const violations = Array.from({ length: 20 }, (_, index): Violation => {
       return {

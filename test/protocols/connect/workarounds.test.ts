@@ -48,7 +48,7 @@ describe("a deadline", () => {
   });
 });
 
-test("a grpc-message escapes only the characters that need it", () => {
+test("the grpc-message trailer escapes only characters that gRPC does not allow there", () => {
   const trailer = new Headers();
   fixGrpcMessageEncoding(trailer);
   const messageFor = (value: string) => {

@@ -92,7 +92,7 @@ describe("answers of tools", () => {
   );
 });
 
-/** Creates a caller with the given methods. All other methods fail the test. */
+/** Creates a fake client of the service. A method that is not in `calls` fails the test. */
 function callerOf(calls: Partial<Caller>): Caller {
   const unexpected = () => expect.fail("no other call was expected");
   return {

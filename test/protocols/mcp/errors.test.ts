@@ -118,7 +118,7 @@ describe("errors that an agent can fix", () => {
     expect(again.isError, again.text).toBe(false);
   });
 
-  test("an MCP error contains a very long suggested call only in _meta, not in its text", async () => {
+  test("an MCP error contains a very long corrected call only in _meta, not in its text", async () => {
     const game = `1. e4 {${"long ".repeat(1000)}} e5`;
     const agent = await connect(app.url);
     const answer = await agent.ask("review_game", { pgn: `${game} 2. Ke3 *`, depth: 2 });

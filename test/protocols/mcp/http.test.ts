@@ -9,7 +9,7 @@ const engines = createEnginesInProcess();
 const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
 const { expectWork, expectNoWork } = watchWork(engines);
 
-/** A search that takes long enough to be cancelled. */
+/** This search takes so long that the test can cancel the search. */
 const long = { depth: 30 };
 
 /** Tool calls, each with words that the text of its result must contain. */

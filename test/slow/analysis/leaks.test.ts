@@ -6,7 +6,7 @@ import { collectedHeapBytes } from "../../support/heap.ts";
 
 const { build } = validated();
 
-test("finished analyses leave nothing in memory, no matter how many others are still running", async () => {
+test("finished analyses leave nothing in memory, no matter how many other analyses are still running", async () => {
   const search: SearchWithRetry = async () => {
     await new Promise(setImmediate);
     return doneOf();

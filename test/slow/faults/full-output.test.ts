@@ -39,7 +39,7 @@ describeWith("mounts")("standard output on a full disk", () => {
   );
 });
 
-test("a command whose standard error cannot be written has the same standard output and exit code", async () => {
+test("a command whose standard error cannot be written has its usual standard output and exit code", async () => {
   const kibitz = startKibitz(["eval", "8/8/8/8/8/8/8/8 w - -"], quickestSettings, {
     through: ["sh", "-c", 'exec "$@" 2>/dev/full', "sh"],
   });

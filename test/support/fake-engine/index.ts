@@ -8,7 +8,7 @@ import { options as callersOptions } from "../../engine/build-of.ts";
 import { copyCheckout } from "../copy-checkout.ts";
 
 export type Misbehaviour =
-  /** Never answers `uci`. */
+  /** Never responds to `uci`. */
   | "mute"
   /** Exits when it receives `go`. */
   | "exit"
@@ -16,29 +16,29 @@ export type Misbehaviour =
   | "hang"
   /** Reads no more input when a new game begins after a search. */
   | "stuck"
-  /** Never sends `bestmove`, but answers every other command. */
+  /** Never sends `bestmove`, but responds to every other command. */
   | "go-on"
-  /** Answers `bestmove (none)`. */
+  /** Prints `bestmove (none)`. */
   | "no-move"
   /** Prints one endless line. */
   | "flood"
   /** Keeps its hash when a new game begins. */
   | "remember"
-  /** Answers `uci`, but never `isready`. */
+  /** Responds to `uci`, but never to `isready`. */
   | "unready"
-  /** Answers `uci` after a second. */
+  /** Responds to `uci` after a second. */
   | "late"
   /** Exits with status 0 in the middle of a search. */
   | "exit-0"
   /** Prints endless lines during a search. */
   | "flood-lines"
-  /** Answers, and prints endless lines when idle. */
+  /** Searches correctly, but prints endless lines when idle. */
   | "flood-idle"
-  /** Writes endlessly to standard error, and answers. */
+  /** Searches correctly, but writes endlessly to standard error. */
   | "flood-stderr"
   /** Writes its lines in pieces, with pauses between them. */
   | "half-lines"
-  /** Writes half of its `bestmove` line, and nothing more. */
+  /** Prints half of a `bestmove` line, and nothing more. */
   | "half-answer"
   /** Closes its output in the middle of a search, and continues to run. */
   | "close-output"
@@ -48,9 +48,9 @@ export type Misbehaviour =
   | "twice"
   /** Sends `bestmove` again when idle. */
   | "twice-late"
-  /** Answers with an illegal move. */
+  /** Prints an illegal best move. */
   | "illegal"
-  /** Prints meaningless bytes before its answer. */
+  /** Prints meaningless bytes before `bestmove`. */
   | "garbage"
   /** Ignores every signal that can be ignored, and the end of its input. */
   | "undying";

@@ -8,7 +8,7 @@ test("the page marks the token that the error names", () => {
   expect(text.slice(place.start, place.end)).toBe("Ke3");
 });
 
-test("the page marks the word at the error if the error names another token", () => {
+test("the page marks the word at the position of the error if this word is not the token that the error names", () => {
   const place = placeOfToken(text, text.indexOf("Ke3"), "Ke…");
   expect(text.slice(place.start, place.end)).toBe("Ke3");
 });

@@ -28,7 +28,7 @@ const badOptions = (
   pointers: wrong.map((option) => `/options/${option}`),
 });
 
-/** Every protocol rejects these engines, paths and options with the same code and violations. */
+/** Every protocol rejects these engines, engine paths and options with the same code and violations. */
 export const refusedEngines: readonly RefusalCase[] = [
   {
     ...common,

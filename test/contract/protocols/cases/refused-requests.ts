@@ -11,7 +11,7 @@ const badFen = (
   violations = 1,
 ): RefusalCase => ({ ...common, name, request: { fen }, code, pointers: Array(violations).fill("/fen") });
 
-/** Expects that the suggested request has the nearest allowed number. */
+/** Expects that the corrected request has the nearest allowed number. */
 const outOfRange = (wrong: Readonly<Record<string, number>>, nearest: Plain): RefusalCase => ({
   ...common,
   name: Object.entries(wrong).flat().join(" "),

@@ -80,7 +80,7 @@ async function spend(caller: Readonly<Record<string, string>>): Promise<void> {
   expect(refused.body).toMatchObject({ status: 400, code: "illegal_move" });
 }
 
-test("a refusal of an expensive request uses more of the error quota than other refusals", async () => {
+test("refusing an expensive request uses more of the error quota than other refusals", async () => {
   const caller = newCaller();
   await spend(caller);
   const { status, body } = await post(`${app.url}/v1/eval`, quick, { ...json, ...caller });
