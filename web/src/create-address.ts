@@ -14,7 +14,7 @@ interface AddressedParts {
 
 export type Address = ReturnType<typeof createAddress>;
 
-/** The data of an entry in the browser's history. A reload of the page does not delete the data. */
+/** Stored in an entry of the browser's history, which a reload of the page does not delete. */
 interface EntryState {
   readonly entry: number;
   readonly fen: string;
@@ -28,27 +28,18 @@ function keptState(): EntryState | undefined {
   return typeof state === "object" && state !== null && "entry" in state ? (state as EntryState) : undefined;
 }
 
-/**
- * Browsers reject more than about 100 changes of the history in 30 seconds. After 40 changes, the page changes the history only
- * once a second.
- */
+/** Browsers reject more than about 100 changes of the history in 30 seconds. */
 const windowMs = 30_000;
 const atOnceMax = 40;
 const restMs = 1000;
 
-/** The maximum length of a link to a review. Other programs truncate longer links. */
+/** Other programs truncate longer links. */
 const linkMaxCharacters = 4000;
 
-/**
- * Writes the state of the page into the address and the browser's history, and restores the state. Each edit and each change of
- * the view adds a history entry, so that Back returns to the previous state. A step through the game changes the present entry.
- */
+/** Writes the state of the page into the address and the browser's history. Back returns to the previous state. */
 export function createAddress({ game, settings }: AddressedParts) {
   const view = signal<View>("analysis");
-  /**
-   * The states during this visit of the page, by history entry. States of earlier visits are restored from the data of the
-   * entry.
-   */
+  /** The states of this visit by history entry. Earlier states are restored from the data of the entry. */
   const moments = new Map<number, Moment>();
   const pgn = computed(() => (game.game.value.start.children.length > 0 ? pgnOfGame(game.game.value) : ""));
   const reviewPgn = computed(() => (game.reviewed.value === undefined ? "" : shortPgn()));
@@ -59,11 +50,10 @@ export function createAddress({ game, settings }: AddressedParts) {
     const { at, reviewed } = game.moment.value;
     return { fen: game.game.value.start.position.fen, pgn: pgn.value, at, reviewed };
   });
-  /** The state of the page that the current history entry represents. */
   let current = { fragment: location.hash, state: state.peek(), game: game.game.peek(), view: view.peek() };
   let entry = 0;
   let isWritten = true;
-  /** The times of recent history changes, on the clock of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   let writtenAt: number[] = [];
   let resting: ReturnType<typeof setTimeout> | undefined;
 
@@ -81,10 +71,7 @@ export function createAddress({ game, settings }: AddressedParts) {
     };
   }
 
-  /**
-   * Returns the PGN, or only the main line if the link would be too long. Returns an empty text if even the main line is too
-   * long.
-   */
+  /** Returns the PGN, else the main line if the link would be too long, else an empty text. */
   function shortPgn(): string {
     const link = (text: string) => fragmentOfPlace({ ...startPlace, view: "review", pgn: text });
     const texts = [pgn.value, mainlinePgn(game.game.value)];
@@ -96,7 +83,6 @@ export function createAddress({ game, settings }: AddressedParts) {
     history.replaceState({ entry, ...current.state }, "", current.fragment || location.href);
   }
 
-  /** Changes the history now, or after a pause if there were many changes. */
   function writeSoon(): void {
     isWritten = false;
     const now = performance.now();
@@ -129,7 +115,7 @@ export function createAddress({ game, settings }: AddressedParts) {
       current = next;
       history.pushState({ entry, ...next.state }, "", next.fragment);
     } else if (next.fragment !== current.fragment || next.state !== current.state) {
-      // An address without a fragment stays unchanged while the page has its initial state.
+      // Keep an address without a fragment until the state of the page changes.
       const isBare = next.fragment === addressOfView("analysis") && location.hash === "";
       current = isBare ? { ...next, fragment: "" } : next;
       writeSoon();
@@ -148,7 +134,6 @@ export function createAddress({ game, settings }: AddressedParts) {
         view.value = place.view;
       } else {
         entry++;
-        // A link such as `#review` changes only the view.
         if (location.hash === addressOfView(place.view)) {
           view.value = place.view;
         } else {
@@ -194,7 +179,7 @@ export function createAddress({ game, settings }: AddressedParts) {
     if (node) {
       game.goTo(node);
     }
-    // Opening a link is not an edit that can be undone.
+    // A user cannot undo opening a link.
     game.moment.value = { ...game.moment.peek(), before: undefined };
   }
 
@@ -208,7 +193,6 @@ export function createAddress({ game, settings }: AddressedParts) {
       view.value = next;
     },
 
-    /** Returns a link that restores the game, the view and the settings. */
     link(): string {
       return new URL(fragment.value, location.href).href;
     },

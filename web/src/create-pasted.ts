@@ -4,21 +4,19 @@ import type { GameState } from "./game/create-game.ts";
 import type { Game } from "./game/game.ts";
 import { readPasted } from "./pasted-text.ts";
 
-/** Pasted or dropped content that a view has not processed yet. */
+/** Pasted or dropped content that no view has processed yet. */
 type Waiting =
-  /** The text may contain several games and may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }
   | { readonly kind: "file"; readonly file: File }
   | { readonly kind: "key"; readonly text: string };
 
 export type Pasted = ReturnType<typeof createPasted>;
 
-/** The number of bytes that are read to recognise the type of a file. */
 const beginningMaxBytes = 10_000;
 
 export function createPasted({ game, address }: { readonly game: GameState; readonly address: Address }) {
   const waiting: Signal<Waiting | undefined> = signal();
-  /** The latest message. The message is hidden when another game is on the board. */
+  /** Hidden when another game is on the board. */
   const latestMessage = signal<{ readonly message: string; readonly game: Game } | undefined>(undefined);
 
   function setMessage(message: string | undefined): void {
@@ -55,10 +53,7 @@ export function createPasted({ game, address }: { readonly game: GameState; read
     }
   }
 
-  /**
-   * Opens a single game in the analysis. Opens any other text in the review, because the review lists several games and
-   * explains errors.
-   */
+  /** Opens any text except a single game in the review, because the review lists several games and explains errors. */
   function takeGames(text: string): void {
     if (address.view.peek() !== "review" && game.takePgn(text).kind === "game") {
       address.show("analysis");
@@ -99,7 +94,7 @@ export function createPasted({ game, address }: { readonly game: GameState; read
     }
   }
 
-  /** Prevents the browser from leaving the page and opening the file. */
+  /** Prevents the browser from opening the file instead of the page. */
   function onDragOver(event: DragEvent): void {
     event.preventDefault();
   }
@@ -121,14 +116,12 @@ export function createPasted({ game, address }: { readonly game: GameState; read
   const ended = new AbortController();
   return {
     waiting,
-    /** The message about the latest paste. Undefined after the game has changed. */
     notice: computed(() =>
       latestMessage.value?.game === game.game.value ? latestMessage.value.message : undefined,
     ),
     take,
     dismiss: () => setMessage(undefined),
 
-    /** Listens for dropped files and texts, and for pastes outside text fields. */
     listen(): void {
       document.addEventListener("paste", onPaste, ended);
       document.addEventListener("dragover", onDragOver, ended);
@@ -139,7 +132,6 @@ export function createPasted({ game, address }: { readonly game: GameState; read
   };
 }
 
-/** Matches text fields, but not checkboxes and buttons. */
 const fields =
   "input:not([type=checkbox], [type=radio], [type=range]), textarea, [contenteditable]:not([contenteditable=false])";
 

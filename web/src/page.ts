@@ -9,7 +9,6 @@ import { createGameState, type GameState } from "./game/create-game.ts";
 import { createRequestState, type RequestState } from "./request/request.ts";
 import { createReview, type ReviewState } from "./review/create-review.ts";
 
-/** The complete state of the page. Each test creates a new state. */
 export interface Page {
   readonly game: GameState;
   readonly address: Address;

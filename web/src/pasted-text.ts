@@ -2,14 +2,13 @@ import { readWord } from "../../src/game/read-word.ts";
 import { plainFen } from "./game/plain-fen.ts";
 
 export type PastedText =
-  /** `text` is the first FEN of `count` FENs. The FEN may be invalid. */
+  /** `text` is the first of `count` FENs. The FEN may be invalid. */
   | { readonly kind: "fen"; readonly text: string; readonly count: number }
-  /** The text may contain several games and may be invalid. */
+  /** May contain several games and may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }
-  /** `text` is the fragment of a link to this page. */
   | { readonly kind: "link"; readonly text: string }
   | { readonly kind: "key"; readonly text: string }
-  /** A link to another site. The address does not contain the position. */
+  /** A link to another site whose address does not contain the position. */
   | { readonly kind: "foreign link" };
 
 /** Matches the first field of a FEN, even if the field is malformed. */
@@ -20,18 +19,14 @@ const fenInText =
   /(?<![\w/])[1-8pnbrqkPNBRQK]{1,8}(?:\/[1-8pnbrqkPNBRQK]{1,8}){7}[ \t]+[wb](?:[ \t]+(?:-|[A-Ha-hKQkq]{1,4})(?:[ \t]+(?:-|[a-h][36])(?:[ \t]+\d{1,4}[ \t]+\d{1,4})?)?)?(?!\w)/g;
 
 const tagLine = /^[ \t]*\[\w+[ \t]+"/m;
-/**
- * Matches a move number with a move. The piece letter can be in any language. A number without a move does not match, because
- * the text can be another list.
- */
+/** Matches a move number with a move, in any language. A number without a move can belong to another list. */
 const numberedMove = /(?:^|[\s)}])\d{1,3}\s{0,3}[.…]{1,3}\s{0,3}\S{0,5}?(?:[a-h][1-8]|[O0]-[O0])/;
 
 const ownFragment = /^#(?:fen|moves|analysis|review)(?:[=&]|$)/;
 
-/** Only this number of characters at the beginning of a text is searched for moves and positions. */
+/** Only the beginning of a text is searched for moves and positions. */
 const searchedMax = 10_000;
 
-/** Returns undefined if the page cannot use the text. */
 export function readPasted(text: string): PastedText | undefined {
   const trimmed = text.trim();
   if (/\bkbz_/.test(trimmed)) {

@@ -2,7 +2,7 @@ import type { Orientation } from "./board/squares.ts";
 import { type Settings, settingsFromRecord } from "./request/settings.ts";
 import { addressOfView, type View } from "./view.ts";
 
-/** The content of a link. The FEN, the moves and the PGN are not validated yet. */
+/** The content of a link, before validation. */
 export interface Place {
   readonly view: View;
   /** The reviewed game. A link to an analysis has a FEN and moves instead. */
@@ -26,10 +26,7 @@ export const startPlace: Place = {
   settings: {},
 };
 
-/**
- * Returns, for example, `#fen=8/…_w_-_-_0_1&moves=e4_e5&depth=20` or `#review&pgn=1._e4_e5&ply=1`. Spaces become underscores.
- * Default values are omitted.
- */
+/** Returns, for example, `#fen=8/…_w_-_-_0_1&moves=e4_e5&depth=20`. Omits default values. */
 export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, settings }: Place): string {
   const isReview = view === "review";
   const game: readonly (readonly [string, string])[] = isReview
@@ -39,7 +36,7 @@ export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, setti
       ]
     : [
         ["fen", fen === startPlace.fen ? "" : fen.trim()],
-        // Omit check signs: they are redundant, and `#` has a meaning in addresses.
+        // Omit check signs, because `#` has a meaning in addresses.
         ["moves", moves.map((move) => move.replace(/[+#]+$/, "")).join(" ")],
         ["ply", ply === moves.length ? "" : String(ply)],
       ];
@@ -49,7 +46,7 @@ export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, setti
   return [...(isNamed ? [addressOfView(view)] : []), ...written].join("&").replace(/^#?/, "#");
 }
 
-/** Reads a fragment. Missing parameters get default values. Unknown parameters are ignored. */
+/** Missing parameters get default values. Unknown parameters are ignored. */
 export function placeFromFragment(fragment: string): Place {
   const texts: Record<string, string> = {};
   const parts = fragment.replace(/^#/, "").split("&");
@@ -85,7 +82,6 @@ function unescaped(text: string): string {
   try {
     return decodeURIComponent(spaced);
   } catch {
-    // The link was truncated inside an escape sequence. Use the readable part.
     return spaced;
   }
 }

@@ -58,7 +58,7 @@ export function Analysis() {
   );
 }
 
-/** The warning about a removed en passant square is not shown, because the game does not change. */
+/** Omits the warning about a removed en passant square, because the game does not change. */
 function Corrections() {
   const corrections = usePage().game.warnings.value.filter(({ code }) => code !== "ep_square_removed");
   return corrections.length === 0 ? null : (

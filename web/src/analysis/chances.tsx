@@ -1,6 +1,6 @@
 import type { Wdl } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 
-/** The bar shows only a draw while `wdl` is undefined. */
+/** Shows only a draw while `wdl` is undefined. */
 export function Chances({ wdl }: { readonly wdl: Wdl | undefined }) {
   const parts = [
     ["White", "white", wdl?.win],

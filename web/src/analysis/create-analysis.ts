@@ -22,7 +22,6 @@ export type SearchState =
   | { readonly kind: "waiting"; readonly wait: Wait }
   | { readonly kind: "refused"; readonly error: unknown };
 
-/** A move of an engine line. The board previews the position after this move. */
 export interface PointedMove {
   readonly rank: number;
   readonly index: number;
@@ -32,7 +31,6 @@ interface Deps {
   readonly game: GameState;
   readonly client: Client;
   readonly request: RequestState;
-  /** Returns the review's evaluation of a position. Returns undefined if the position was not reviewed. */
   readonly reviewed?: (node: GameNode) => EvaluateResponse | undefined;
 }
 
@@ -59,7 +57,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   const canAsk = computed(() => !position.value.terminal && !request.isWaiting.value);
   /** The evaluations of finished searches by {@link questionKey}. */
   const known = new Map<string, readonly EvaluateResponse[]>();
-  /** The times of the latest requests on the clock of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   let calls: readonly number[] = [];
   let running: AbortController | undefined;
   /** The service requested this wait. No position is searched before the wait ends. */
@@ -77,11 +75,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     return answer !== undefined;
   }
 
-  /**
-   * Stops the running search and starts a new search. The shown evaluations stay visible.
-   *
-   * @param depth replaces the depth in the settings
-   */
+  /** Replaces the running search. The shown evaluations stay visible. `depth` replaces the depth in the settings. */
   async function ask({ afterMs = 0, depth }: { afterMs?: number; depth?: number } = {}): Promise<void> {
     running?.abort();
     const controller = new AbortController();
@@ -123,7 +117,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     }
   }
 
-  /** Waits `afterMs`. Waits longer if the service requested a longer wait. */
+  /** Waits `afterMs`, or longer if the service requested a longer wait. */
   async function untilDue(afterMs: number, ended: AbortSignal): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
     const endsAt = Math.max(performance.now() + afterMs, limit?.endsAt ?? 0);
@@ -156,7 +150,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     }
   }
 
-  /** The depth for a deeper search. Undefined if the search is unfinished or if the plan allows no greater depth. */
+  /** Undefined if the search is unfinished or if the plan allows no greater depth. */
   const deeperTo = computed(() => {
     const { depth, stopReason } = latest.value?.search ?? {};
     const most = request.planMaximum("depth");
@@ -217,7 +211,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     };
   }
 
-  /** Loads the openings (60 kB) after the first move. If loading fails, openings have no names. */
+  /** Loads the openings (60 kB) after the first move. */
   async function loadOpenings(): Promise<void> {
     if (openings.peek() === undefined) {
       const rows = await import("../../../gen/openings.json").catch(() => undefined);
@@ -229,7 +223,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     /** True if the page searches every new position automatically. */
     isOn,
     search,
-    /** One evaluation for each depth. The evaluations stay when the search stops or the connection is lost. */
+    /** One evaluation for each depth. The evaluations stay when the search stops. */
     evaluations,
     latest,
     pointedAt,
@@ -239,7 +233,6 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
       const { terminal } = position.value;
       const score = latest.value?.score;
       if (terminal) {
-        // The game is over, so no request is necessary.
         return {
           text: terminal.result.replaceAll("1/2", "½").replace("-", "–"),
           percent: percents[terminal.result],
@@ -260,7 +253,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
         : { position: here, last, isPreview: false };
     }),
 
-    /** The opening of the position on the board. Undefined until the openings are loaded. */
+    /** Undefined until the openings are loaded. */
     opening: computed(() => openings.value?.find(game.path.value.map((node) => node.position))),
 
     follow,
@@ -297,12 +290,9 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
 
 const percents = { "1-0": 100, "0-1": 0, "1/2-1/2": 50 } as const;
 
-/** The default depth of the service. */
 const usualDepth = 14;
 
-/**
- * True if the review has the requested depth and number of lines. If another setting is requested, a new search is necessary.
- */
+/** True if the review has the requested depth and number of lines, so that no search is necessary. */
 function isAnswerTo(
   { depth = usualDepth, multipv = 1, ...others }: SearchRequest,
   { search, lines }: EvaluateResponse,
@@ -314,7 +304,7 @@ export function isUnderWay({ kind }: SearchState): boolean {
   return kind === "asking" || kind === "queued" || kind === "searching" || kind === "waiting";
 }
 
-/** Replaces the evaluation of the same depth. Ignores lower depths, because a deeper search starts again at depth 1. */
+/** Ignores lower depths, because a deeper search starts again at depth 1. */
 function withDepth(
   evaluations: readonly EvaluateResponse[],
   evaluation: EvaluateResponse,

@@ -11,10 +11,7 @@ interface Kept {
   readonly setUp: SetUp;
 }
 
-/**
- * The position in the editor. A reload of the page keeps this position. If the position on the board changes, the editor shows
- * the new position.
- */
+/** A reload of the page keeps the position in the editor. */
 export type SetUpState = ReturnType<typeof createSetUpState>;
 
 export function createSetUpState(game: GameState) {

@@ -10,16 +10,15 @@ const fieldId = "fen";
 export function FenField() {
   const { game, pasted } = usePage();
   const field = useRef<HTMLInputElement>(null);
-  // The edited text. Undefined while the field shows the position on the board.
+  // Undefined while the field shows the position on the board.
   const draft = useSignal<string | undefined>(undefined);
   const refused = game.refused.value?.kind === "fen" ? game.refused.value : undefined;
   const { fen } = game.at.value.position;
   useEffect(() => {
-    // Another position or error replaces the edited text.
     draft.value = refused?.text;
     if (refused && field.current) {
       const { from, to } = wrongPart(refused);
-      // The new text must be in the field before its wrong part is selected.
+      // Put the new text into the field before its wrong part is selected.
       field.current.value = refused.text;
       field.current.setSelectionRange(from, to);
     }
@@ -137,12 +136,11 @@ function FenViolation({ refused }: { readonly refused: Refused }) {
   );
 }
 
-/** Returns the wrong part of the text. If the error has no position, returns the entire text. `to` is exclusive. */
+/** Returns the entire text if the error has no position. `to` is exclusive. */
 function wrongPart({ text, violations }: Refused): { readonly from: number; readonly to: number } {
   const parts = violations.map((violation) =>
     "field" in violation ? violation : { offset: undefined, token: undefined },
   );
-  // Select a violation with a token. A violation about a missing field has no token to mark.
   const { offset, token = "" } = parts.find((part) => part.token) ?? parts[0] ?? {};
   return offset === undefined ? { from: 0, to: text.length } : { from: offset, to: offset + token.length };
 }

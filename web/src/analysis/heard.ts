@@ -10,7 +10,7 @@ import { queueInWords } from "./state-in-words.ts";
 /** The minimum time between two announced scores during a search, in milliseconds. */
 const scoreEveryMs = 4000;
 
-/** Announces each move. Returns a function that stops the announcements. */
+/** Returns a function that stops the announcements. */
 export function announceMoves({ at }: GameState): () => void {
   let announced = at.peek().position.fen;
   return effect(() => {

@@ -17,7 +17,7 @@ export function SearchPanel() {
   const { position } = game.at.value;
   const outcome = outcomeInWords(position);
   const wait = state.kind === "waiting" ? state.wait : undefined;
-  // During a search the panel is shown even without an evaluation, so that the layout does not move.
+  // Show the panel during a search even without an evaluation, so that the layout does not move.
   const isShown = !position.terminal && (evaluation || (isUnderWay(state) && !wait));
   const send = (suggested: JsonObject) => {
     request.settings.value = settingsFromPlain(suggested);

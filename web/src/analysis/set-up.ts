@@ -7,7 +7,7 @@ import { piecesOf } from "../board/squares.ts";
 export const rightLetters = ["K", "Q", "k", "q"] as const;
 type RightLetter = (typeof rightLetters)[number];
 
-/** A position in the editor. The position may break the rules of chess. */
+/** A position in the editor, which may break the rules of chess. */
 export interface SetUp {
   /** The first field of a FEN. */
   readonly board: string;
@@ -30,11 +30,7 @@ export const chess960Max = 959;
 
 const knightPlaces = ["01", "02", "03", "04", "12", "13", "14", "23", "24", "34"];
 
-/**
- * Returns a start position of Chess960.
- *
- * @param number in Scharnagl's numbering, 0 to {@link chess960Max}; 518 is the standard start position
- */
+/** `number` is Scharnagl's number from 0 to {@link chess960Max}; 518 is the standard start position. */
 export function chess960SetUp(number: number): SetUp {
   const files = new Array<string>(8).fill("");
   const free = () => files.flatMap((piece, file) => (piece === "" ? [file] : []));
@@ -61,7 +57,7 @@ export function hasBoard(fen: string): boolean {
   return parseBoardFen(fen.trim().split(" ")[0] ?? "").isOk;
 }
 
-/** @param fen must have a valid first field */
+/** The first field of `fen` must be valid. */
 export function setUpFromFen(fen: string): SetUp {
   const [board = EMPTY_BOARD_FEN, turn, castling = "-", enPassant = "-"] = fen.trim().split(/\s+/);
   const rights: Partial<Record<RightLetter, string>> = {};
@@ -71,7 +67,7 @@ export function setUpFromFen(fen: string): SetUp {
   return { board, turn: turn === "b" ? "black" : "white", rights, enPassant };
 }
 
-/** Returns the castling right of a letter in a FEN. In Chess960 the letter can be the file of a rook. */
+/** In Chess960, `letter` can be the file of a rook. */
 function rightOf(letter: string, board: string): RightLetter {
   const known = rightLetters.find((right) => right === letter);
   if (known) {
@@ -91,7 +87,7 @@ export function fenOfSetUp({ board, turn, rights, enPassant }: SetUp): string {
   return `${board} ${turn === "white" ? "w" : "b"} ${castling} ${enPassant} 0 1`;
 }
 
-/** Puts a piece on a square, or empties the square. Returns the first field of a FEN. */
+/** Returns the first field of a FEN. */
 export function boardWith(boardFen: string, square: SquareName, piece: Piece | undefined): string {
   const board = parseBoardFen(boardFen).unwrap();
   board.take(parseSquare(square));

@@ -1,16 +1,12 @@
 /** The delay before the search of a new position, in milliseconds. */
 const settleMs = 600;
 
-/** The delay after {@link manyCalls} searches in a minute. This delay keeps the page below 60 searches a minute. */
+/** In milliseconds. After {@link manyCalls} searches in a minute, this delay keeps the page below 60 searches a minute. */
 const busyMs = 1300;
 const manyCalls = 20;
 const minuteMs = 60_000;
 
-/**
- * Returns the delay before the next search in milliseconds.
- *
- * @param calls times of earlier searches, in milliseconds
- */
+/** In milliseconds. `calls` are the times of earlier searches. */
 export function settleMsAfter(calls: readonly number[], now: number): number {
   return calls.filter((at) => now - at < minuteMs).length < manyCalls ? settleMs : busyMs;
 }

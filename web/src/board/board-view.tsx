@@ -4,7 +4,6 @@ import "./board-view.css";
 interface BoardViewProps {
   readonly bar?: ComponentChildren;
   readonly board: ComponentChildren;
-  /** Buttons beside the board. In a narrow window, the buttons are below the board. */
   readonly tools: ComponentChildren;
   readonly children: ComponentChildren;
 }

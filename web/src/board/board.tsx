@@ -15,7 +15,7 @@ import "./board.css";
 export interface Arrow {
   readonly from: SquareName;
   readonly to: SquareName;
-  /** The rank of the engine's line; 1 is the best line. */
+  /** 1 is the best line. */
   readonly rank: number;
 }
 
@@ -30,17 +30,13 @@ export type BoardUse =
   | {
       readonly kind: "play";
       readonly turn: Color;
-      /** Legal target squares by the square of the piece. */
       readonly targets: ReadonlyMap<SquareName, readonly SquareName[]>;
       readonly chess960: boolean;
       readonly onMove: (from: SquareName, to: SquareName, promotion: Role | undefined) => void;
     }
   | {
       readonly kind: "set-up";
-      /**
-       * The piece that a click puts on a square. With `nothing`, a click removes a piece. If undefined, the user can move the
-       * pieces.
-       */
+      /** The piece that a click puts on a square. `nothing` removes a piece. If undefined, the user can move the pieces. */
       readonly brush: Piece | "nothing" | undefined;
       /** Called with the first field of a FEN after each change. */
       readonly onPieces: (boardFen: string) => void;
@@ -58,7 +54,6 @@ export interface BoardProps {
   readonly arrows?: readonly Arrow[];
   readonly glyph?: Glyph | undefined;
   readonly use: BoardUse;
-  /** Called once with the Chessground API, for example to drag a new piece onto the board. */
   readonly onReady?: (api: Api) => void;
 }
 

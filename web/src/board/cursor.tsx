@@ -10,15 +10,12 @@ interface CursorProps {
   /** The square of the selected piece. */
   readonly held: SquareName | undefined;
   readonly targets: readonly SquareName[];
-  /** Called when the user presses Enter or Space on a square. Undefined if the board cannot be changed. */
+  /** Called when the user presses Enter or Space. Undefined if the board cannot be changed. */
   readonly onChoose: ((square: SquareName) => void) | undefined;
   readonly onRelease: () => void;
 }
 
-/**
- * An invisible grid over the board, for keyboards and screen readers. The grid ignores the pointer. The Tab key reaches only
- * one square.
- */
+/** An invisible grid over the board, for keyboards and screen readers. */
 export function Cursor({ label, fen, orientation, held, targets, onChoose, onRelease }: CursorProps) {
   const place = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<SquareName>("e2");

@@ -29,7 +29,6 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
     // biome-ignore lint/a11y/useKeyWithClickEvents: The browser closes a dialog at Escape.
     <dialog
       ref={place}
-      // The queen is always the choice on the target square.
       class={`board-promotion cg-wrap${y > 4 ? " board-promotion-below" : ""}`}
       aria-label="What does the pawn become?"
       onClose={onCancel}
@@ -50,10 +49,7 @@ export function Promotion({ color, square, orientation, onChoose, onCancel }: Pr
   );
 }
 
-/**
- * Puts the dialog over the target square, inside the window. `x` and `y` are measured in squares from the top left corner of
- * the board.
- */
+/** Puts the dialog inside the window. `x` and `y` are measured in squares from the top left corner of the board. */
 function putOn(dialog: HTMLDialogElement, x: number, y: number): void {
   const board = dialog.parentElement?.getBoundingClientRect();
   if (board === undefined) {

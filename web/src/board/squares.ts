@@ -4,7 +4,6 @@ import { parseSquare } from "chessops/util";
 
 export type Orientation = "white" | "black";
 
-/** Returns the rows from top to bottom, with the squares from left to right. */
 export function squaresSeen(orientation: Orientation): readonly (readonly SquareName[])[] {
   const ranks = orientation === "white" ? RANK_NAMES.toReversed() : RANK_NAMES;
   const files = orientation === "white" ? FILE_NAMES : FILE_NAMES.toReversed();
@@ -22,10 +21,7 @@ const steps: Readonly<Record<string, readonly [right: number, down: number]>> = 
   PageDown: [0, 7],
 };
 
-/**
- * Returns the square to which a key moves the cursor. The cursor stops at the edge of the board. Returns undefined for other
- * keys.
- */
+/** Stops at the edge of the board. Returns undefined for keys that do not move the cursor. */
 export function squareByKey(key: string, from: SquareName, orientation: Orientation): SquareName | undefined {
   const step = steps[key];
   if (step === undefined) {
@@ -58,7 +54,7 @@ export function piecesOf(fen: string): ReadonlyMap<SquareName, Piece> {
   );
 }
 
-/** Returns the centre of a square, measured in squares from the top left corner of the board. */
+/** Measured in squares from the top left corner of the board. */
 export function middleOf(square: SquareName, orientation: Orientation): readonly [x: number, y: number] {
   const x = square.charCodeAt(0) - 97 + 0.5;
   const y = 8 - Number(square[1]) + 0.5;

@@ -4,7 +4,6 @@ import { jsonText } from "./quote.ts";
 /** Longer JSON is truncated on the page. The review of a long game has ten times as many characters. */
 const shownMaxCharacters = 30_000;
 
-/** Matches a name with its colon, a string, a number, or a word such as `null`. */
 const token = /("(?:[^"\\]|\\.)*")(:?)|-?\d[\d.eE+-]*|\b(?:true|false|null)\b/g;
 
 export function JsonView({ value }: { readonly value: JsonObject }) {

@@ -9,9 +9,7 @@ const units: Readonly<Record<string, string>> = {
   call: "other calls",
 };
 
-/**
- * If less than this fraction of a quota remains, the quota is shown. Quotas of requests and of engine time are always shown.
- */
+/** A quota is shown if less than this fraction remains. Quotas of requests and of engine time are always shown. */
 const nearlyUsedUp = 0.1;
 
 export function LimitsView({ headers }: { readonly headers: Headers }) {

@@ -1,6 +1,5 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 
-/** The maximum length of a literal on one line, in characters. */
 const lineMaxCharacters = 92;
 
 /** Invisible characters are escaped, so that nobody copies such characters without notice. */
@@ -30,7 +29,7 @@ const python: Syntax = {
   },
 };
 
-/** Returns JSON. Long JSON has line breaks. The result is also valid JavaScript. */
+/** Adds line breaks to long JSON. The result is also valid JavaScript. */
 export function jsonText(value: JsonValue, indent = ""): string {
   return literal(value, indent, json);
 }
@@ -43,7 +42,7 @@ export function shellWord(text: string): string {
   return `'${text.replaceAll("'", `'\\''`)}'`;
 }
 
-/** Quotes JSON as a raw string of Go. Replaces a backquote with a JSON escape, because a backquote would end the string. */
+/** Returns a raw string of Go. Replaces a backquote with a JSON escape, because a backquote would end the string. */
 export function goRawJson(text: string): string {
   return `\`${text.replaceAll("`", "\\u0060")}\``;
 }

@@ -6,7 +6,6 @@ export function readKey(text: string): string | undefined {
   return /^kbz_\w{1,508}$/.test(key) ? key : undefined;
 }
 
-/** Hides the secret part of a key. */
 export function shownKey(key: string): string {
   return `${key.startsWith(prefix) ? prefix : ""}••••••••`;
 }

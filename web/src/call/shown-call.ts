@@ -13,7 +13,7 @@ export interface ShownCall {
   /** The host and port of the service for gRPC, such as `localhost:8080`. */
   readonly host: string;
   readonly tls: boolean;
-  /** The path prefix of the service, such as `/kibitz`, or an empty text. gRPC has no path prefix. */
+  /** Such as `/kibitz`, or an empty text. gRPC has no path prefix. */
   readonly prefix: string;
   /** `chess.analysis.v1.AnalysisService/Evaluate` */
   readonly procedure: string;
@@ -21,11 +21,7 @@ export interface ShownCall {
   readonly message: JsonValue;
 }
 
-/**
- * Returns undefined if the call has no POST route in plain JSON.
- *
- * @param baseUrl must not end with a slash
- */
+/** Returns undefined if the call has no POST route in plain JSON. `baseUrl` must not end with a slash. */
 export function shownCall(
   { method, request, withKey }: Pick<Exchange, "method" | "request" | "withKey">,
   baseUrl: string,
@@ -49,7 +45,7 @@ export function shownCall(
   };
 }
 
-/** Returns the response in the JSON format of the API. For an event of a stream, omits the fields of all other events. */
+/** For an event of a stream, omits the fields of all other events. */
 export function shownMessage(desc: DescMessage, message: Message): JsonObject {
   const plain = createPlainWriter(desc)(message);
   return desc.oneofs.length === 0

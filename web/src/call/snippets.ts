@@ -3,7 +3,7 @@ import type { ShownCall } from "./shown-call.ts";
 
 export interface Snippet {
   readonly name: string;
-  /** @param key only shell commands contain the key; programs read the key from an environment variable */
+  /** Only shell commands contain the key. Programs read the key from an environment variable. */
   write(call: ShownCall, key: string): string;
   needs(call: ShownCall): string;
 }
@@ -42,11 +42,7 @@ function needsKey(words: string): Snippet["needs"] {
     withKey ? `${words} Set the environment variable KIBITZ_API_KEY to your key first.` : words;
 }
 
-/**
- * Returns the headers of the call, except `Authorization`.
- *
- * @param write formats one header
- */
+/** Returns the headers of the call, except `Authorization`. */
 function headersOf({ events }: ShownCall, write: (name: string, value: string) => string): readonly string[] {
   return [
     write("Content-Type", "application/json"),

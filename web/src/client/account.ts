@@ -24,7 +24,7 @@ type KeyState =
 
 export interface Account {
   readonly state: ReadonlySignal<KeyState>;
-  /** Undefined while the plan is unknown. Also undefined if the service requires a key and the page has no key. */
+  /** Undefined while the plan is unknown, or if the service requires a key and the page has no key. */
   readonly limits: ReadonlySignal<PlanLimits | undefined>;
   /** True if visitors can create a free key. */
   readonly issuesKeys: ReadonlySignal<boolean>;

@@ -19,16 +19,16 @@ export interface Client {
   readonly analyses: RpcClient<typeof AnalysisService>;
   readonly games: RpcClient<typeof GameService>;
   readonly keys: RpcClient<typeof KeyService>;
-  /** The API key for all requests. Empty if the page has no key. */
+  /** Empty if the page has no key. */
   readonly key: Signal<string>;
-  /** The latest call that the page shows. Calls with {@link aside} are not shown. */
+  /** Omits calls with {@link aside}, which the page does not show. */
   readonly lastExchange: ReadonlySignal<Exchange | undefined>;
   readonly offer: Offer;
   readonly account: Account;
   dispose(): void;
 }
 
-/** The base address of the page and of the service, including a path prefix. */
+/** Includes a path prefix. */
 export function serviceUrl(): string {
   return new URL(".", location.href).href.replace(/\/$/, "");
 }

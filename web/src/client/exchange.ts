@@ -14,17 +14,17 @@ export interface Exchange {
   readonly withKey: boolean;
   /** `aborted`: the page cancelled the call. This is not an error. */
   readonly state: "open" | "done" | "aborted" | "failed";
-  /** The response headers. Undefined until the response starts. */
+  /** Undefined until the response starts. */
   readonly headers: Headers | undefined;
   readonly answer: Message | undefined;
   readonly error: unknown;
-  /** The duration of the call in milliseconds. Undefined until the call ends. */
+  /** In milliseconds. Undefined until the call ends. */
   readonly totalMs: number | undefined;
 }
 
 const isAside = createContextKey(false);
 
-/** Options for calls in the background, such as loading the list of engines. The page does not show these calls. */
+/** Options for calls in the background, which the page does not show, such as loading the list of engines. */
 export const aside: CallOptions = { contextValues: createContextValues().set(isAside, true) };
 
 /** Stores the latest call for the page. Ignores calls with {@link aside}. */
@@ -69,7 +69,7 @@ export function createExchanges(): {
     const fail = (error: unknown) => {
       end({ state: "failed", error, headers: exchange.headers ?? ConnectError.from(error).metadata });
     };
-    // If the call was aborted or a stream was not read to the end, no error reaches the `catch` below.
+    // No error reaches the `catch` below if the call was aborted or a stream was not read to the end.
     request.signal.addEventListener("abort", () => end({ state: "aborted" }));
     async function* watched<T extends Message>(messages: AsyncIterable<T>): AsyncIterable<T> {
       try {

@@ -2,7 +2,7 @@ import { failureOf } from "./problem.ts";
 
 export interface Wait {
   readonly error: unknown;
-  /** The time of the retry, on the clock of `performance.now()`. */
+  /** On the clock of `performance.now()`. */
   readonly endsAt: number;
   retry(): void;
 }
@@ -12,21 +12,19 @@ interface Options {
   onWait(wait: Wait): void;
 }
 
-/** The first wait and the longest wait before a retry, in milliseconds. These waits apply if the service does not respond. */
+/** In milliseconds. These waits apply if the service does not respond. */
 const firstMs = 500;
 const longestMs = 15_000;
 
-/** The largest random addition to a wait, in milliseconds. Without this addition, all pages would retry at the same time. */
+/** The largest random addition to a wait, in milliseconds. Otherwise all pages would retry at the same time. */
 const jitterMaxMs = 5000;
 
 /** The longest timer of browsers in milliseconds. A longer timer would end at once. */
 const timerMaxMs = 2 ** 31 - 1;
 
 /**
- * Yields the messages of a call. If the connection fails, or if the service names a time for a retry, repeats the call and
- * yields all messages again.
- *
- * @throws the error of the call if a retry would fail again, or the reason of the aborted signal
+ * Repeats the call after a lost connection, or when the service allows a retry, and yields all messages again.
+ * Throws the error of the call if a retry would fail again.
  */
 export async function* keepAsking<T>(
   ask: () => AsyncIterable<T>,
@@ -52,7 +50,7 @@ export async function* keepAsking<T>(
   }
 }
 
-/** Returns the wait before a retry in milliseconds. Returns undefined if a retry would fail again. */
+/** In milliseconds. Returns undefined if a retry would fail again. */
 function waitMsAfter(error: unknown, failures: number): number | undefined {
   const failure = failureOf(error);
   switch (failure.kind) {

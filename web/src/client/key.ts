@@ -3,7 +3,7 @@ import { store, stored } from "../parts/stored.ts";
 
 const place = "kibitz-key";
 
-/** The API key of this browser tab. Empty if the tab has no key. The browser deletes the key when the tab is closed. */
+/** Empty if the browser tab has no key. The browser deletes the key when the tab is closed. */
 export function createKey(): { readonly key: Signal<string>; dispose(): void } {
   const key = signal(stored("sessionStorage", place) ?? "");
   const dispose = effect(() => store("sessionStorage", place, key.value || undefined));

@@ -20,8 +20,7 @@ export function failureOf(error: unknown): Failure {
   if (code === Code.Canceled) {
     return { kind: "aborted" };
   }
-  // A response without an error document has no `cause`. Connect also reports `unavailable` for the statuses 502 to 504 of a
-  // proxy.
+  // Connect also reports `unavailable` for the statuses 502 to 504 of a proxy.
   return cause !== undefined || code === Code.Unavailable
     ? { kind: "lost" }
     : { kind: "foreign", said: rawMessage };

@@ -1,9 +1,9 @@
 export interface RateLimit {
   readonly name: string;
   readonly remaining: number;
-  /** The number of units per window. Undefined if the header has no parameter `q`. */
+  /** The number of units per window. */
   readonly quota: number | undefined;
-  /** The length of the window in seconds. Undefined if the header has no parameter `w`. */
+  /** The length of the window in seconds. */
   readonly windowS: number | undefined;
 }
 

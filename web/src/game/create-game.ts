@@ -29,12 +29,12 @@ export interface Refused {
   readonly suggestedPgn?: string | undefined;
 }
 
-/** The state after an edit or a step. `before` is the state before the last edit. Undo restores `before`. */
+/** The state after an edit or a step. Undo restores `before`, the state before the last edit. */
 export interface Moment {
   readonly game: Game;
   /** The id of the node whose position is on the board. */
   readonly at: string;
-  /** The PGN of the latest review request. Undefined if no review was requested. */
+  /** The PGN of the latest review request. */
   readonly reviewed: string | undefined;
   readonly before: Moment | undefined;
 }
@@ -69,11 +69,10 @@ export function createGameState() {
   }
 
   return {
-    /** The signal changes at each edit and each step. To return to an earlier moment, assign this moment. */
+    /** Assign an earlier moment to return to this moment. */
     moment: moment as Signal<Moment>,
     game: game as ReadonlySignal<Game>,
     at: at as ReadonlySignal<GameNode>,
-    /** The nodes from the start to the position on the board. */
     path: path as ReadonlySignal<readonly GameNode[]>,
     /** The nodes from the start to the position on the board, followed by the main continuation. */
     line: line as ReadonlySignal<readonly GameNode[]>,
@@ -151,7 +150,7 @@ export function createGameState() {
       return reading;
     },
 
-    /** Starts a game from a PGN at its first position. Sets `refused` if the PGN is invalid. */
+    /** Starts a game from a PGN. Sets `refused` if the PGN is invalid. */
     takePgn(text: string, from: Refused["from"] = "input"): PgnReading {
       const reading = gameFromPgn(text);
       if (reading.kind === "game") {
@@ -163,11 +162,7 @@ export function createGameState() {
       return reading;
     },
 
-    /**
-     * Requests a review of the game.
-     *
-     * @param text the original PGN, if the game was pasted
-     */
+    /** Requests a review of the game. `text` is the original PGN if the game was pasted. */
     review(text = pgnOfGame(game.peek())): void {
       // Only the first review removes old variations, because the user may add moves after the first review.
       const isFirst = moment.peek().reviewed === undefined;

@@ -6,18 +6,13 @@ import { validatePosition } from "../../../src/chess/validate-position.ts";
 import { withoutJudgement } from "../../../src/game/old-judgement.ts";
 import type { Result } from "../../../src/game/read-word.ts";
 
-/**
- * A node is the start of a game, or a move of the game. Nodes are immutable: an edit creates new nodes on the path to the
- * start.
- */
+/** The start of a game, or a move. Nodes are immutable: an edit creates new nodes on the path to the start. */
 export interface GameNode {
   /** All UCI moves from the start, separated by spaces. Empty for the start. */
   readonly id: string;
   readonly ply: number;
   readonly position: Position;
-  /** Undefined for the start. */
   readonly move: MoveDescription | undefined;
-  /** Comments before the first move of a variation. */
   readonly startingComments: readonly string[];
   /** Comments after the move, including commands such as `[%clk 0:03:00]`. */
   readonly comments: readonly string[];
@@ -43,10 +38,7 @@ export type FenReading =
       readonly suggestedFen: string | undefined;
     };
 
-/**
- * Removes commands such as `[%clk 0:05:00]` from the comments. If the move has been reviewed, also removes judgements of
- * earlier analyses.
- */
+/** Removes commands such as `[%clk 0:05:00]`. For a reviewed move, also removes earlier judgements. */
 export function commentTexts(comments: readonly string[], isReviewed = false): readonly string[] {
   return comments
     .map((comment) => (isReviewed ? withoutJudgement(comment) : comment))
@@ -58,7 +50,7 @@ export function gameFromFen(fen: string, moves: readonly string[] = []): FenRead
   const reading = readStart(fen);
   if (reading.kind === "violations") {
     const { violations, suggested } = reading;
-    // Suggest no FEN that needs moves, because the FEN without the moves is another position.
+    // A FEN without its moves would be another position.
     return { kind: "violations", violations, suggestedFen: suggested?.moves ? undefined : suggested?.fen };
   }
   const { position } = reading;
@@ -72,7 +64,7 @@ export function gameFromFen(fen: string, moves: readonly string[] = []): FenRead
   return { kind: "game", game: played.game, refused: played.refused };
 }
 
-/** Validates a FEN. The position is Chess960 if its castling rights `KQkq` are valid only in Chess960 (X-FEN). */
+/** The position is Chess960 if its castling rights `KQkq` are valid only in Chess960 (X-FEN). */
 function readStart(fen: string): Validation {
   const standard = validatePosition({ fen, moves: [], chess960: false });
   if (standard.kind === "position" && !losesRights(standard.position)) {
@@ -86,9 +78,7 @@ function losesRights({ warnings }: Position): boolean {
   return warnings.some(({ code }) => code === "castling_rights_removed");
 }
 
-/**
- * Returns false for a warning about a missing history. Such a warning is unimportant, because the page always sends the moves.
- */
+/** False for a warning about a missing history, because the page always sends the moves. */
 function isCorrection({ code }: Warning): boolean {
   return code !== "no_history" && code !== "fifty_move_horizon";
 }
@@ -102,7 +92,7 @@ const withoutRemarks = { startingComments: [], comments: [], nags: [] } as const
 export interface PlayedLine {
   readonly moves: readonly MoveDescription[];
   readonly positions: readonly Position[];
-  /** Explains the first illegal move. Undefined if all moves are legal. */
+  /** Explains the first illegal move. */
   readonly refused: PositionViolation | undefined;
 }
 
@@ -145,7 +135,7 @@ export function play(game: Game, after: GameNode, texts: readonly string[]): Pla
   return { game: edited, at: nodeOf(edited, id), refused };
 }
 
-/** Adds moves after a node. Returns the same node if all moves exist already. */
+/** Returns the same node if all moves exist already. */
 function addLine(
   node: GameNode,
   moves: readonly MoveDescription[],
@@ -189,7 +179,7 @@ export function remove(game: Game, { id }: GameNode): Game {
   return withNode(game, path.slice(0, -2), { ...parent, children });
 }
 
-/** Returns the nodes from the start to the node `id`. If `id` is unknown, the path ends at the last known node. */
+/** If `id` is unknown, the path ends at the last known node. */
 export function pathTo({ start }: Game, id: string): readonly GameNode[] {
   const path = [start];
   const isOnPath = (child: GameNode) => id === child.id || id.startsWith(`${child.id} `);
@@ -199,12 +189,11 @@ export function pathTo({ start }: Game, id: string): readonly GameNode[] {
   return path;
 }
 
-/** Returns the node `id`. If `id` is unknown, returns the last known node on the path. */
+/** If `id` is unknown, returns the last known node on the path. */
 export function nodeOf(game: Game, id: string): GameNode {
   return pathTo(game, id).at(-1) ?? game.start;
 }
 
-/** Returns the main continuation after a node: the first child, the first child of this child, and so on. */
 export function lineAfter(node: GameNode): readonly GameNode[] {
   const line: GameNode[] = [];
   for (let [child] = node.children; child; [child] = child.children) {
@@ -217,7 +206,7 @@ export function mainlineOf({ start }: Game): readonly GameNode[] {
   return [start, ...lineAfter(start)];
 }
 
-/** Returns the result in the PGN. If the PGN has no result, returns the result of the last position. */
+/** If the PGN has no result, returns the result of the last position. */
 export function resultOf(game: Game): Result {
   const last = mainlineOf(game).at(-1) ?? game.start;
   return game.result === "*" ? (last.position.terminal?.result ?? "*") : game.result;
@@ -227,7 +216,7 @@ function withChild(parent: GameNode, child: GameNode): GameNode {
   return { ...parent, children: joinChildren(parent.children, [child], (_, edited) => edited) };
 }
 
-/** Adds nodes to the children of a node. `join` merges a child with an added node of the same move. */
+/** `join` merges a child with an added node of the same move. */
 export function joinChildren(
   children: readonly GameNode[],
   added: readonly GameNode[],
@@ -240,11 +229,7 @@ export function joinChildren(
   return [...joined, ...added.filter(({ id }) => children.every((child) => child.id !== id))];
 }
 
-/**
- * Returns the game with a changed node.
- *
- * @param ancestors from the start to the parent of the node
- */
+/** `ancestors` are the nodes from the start to the parent of the changed node. */
 function withNode(game: Game, ancestors: readonly GameNode[], node: GameNode): Game {
   const start = ancestors.reduceRight((child, parent) => withChild(parent, child), node);
   return { ...game, start };

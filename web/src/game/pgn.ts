@@ -27,10 +27,7 @@ export type PgnReading =
       readonly suggestedPgn: string | undefined;
     };
 
-/**
- * Reads one game with the rules of the service. If a variation contains an illegal move, omits the rest of the variation and
- * adds a warning.
- */
+/** Omits the rest of a variation after an illegal move, and adds a warning. */
 export function gameFromPgn(text: string): PgnReading {
   try {
     return { kind: "game", game: readGame(text) };
@@ -58,7 +55,7 @@ function readGame(text: string): Game {
   }
   const cut: string[] = [];
 
-  /** Builds the children of a node. The first child is the move `index` of `line`, which contains the played moves. */
+  /** The first child is the move `index` of `line`, which contains the played moves. */
   function withLines(node: GameNode, written: Node<PgnNodeData>, line: Line, index: number): GameNode {
     let children: readonly GameNode[] = [];
     for (const child of written.children) {
@@ -117,7 +114,7 @@ function merged(first: GameNode, second: GameNode): GameNode {
   };
 }
 
-/** Writes variations, comments and glyphs. Omits the tags if the game has no tags and begins at the standard start position. */
+/** Omits the tags if the game has no tags and begins at the standard start position. */
 export function pgnOfGame(game: Game): string {
   const { start, tags } = game;
   const { fen, chess960 } = start.position;
@@ -137,7 +134,6 @@ export function pgnOfGame(game: Game): string {
   return `${text.trimEnd().replace(/\*$/, result)}\n`;
 }
 
-/** Writes the main line without comments and variations. */
 export function mainlinePgn(game: Game): string {
   const bare = mainlineOf(game).reduceRight<GameNode | undefined>(
     (child, node) => ({ ...node, comments: [], nags: [], children: child ? [child] : [] }),

@@ -3,7 +3,6 @@ import { linePath, type Place, percentOn, type Range } from "./geometry.ts";
 import "./graph.css";
 import { Mark, type Marked } from "./mark.tsx";
 
-/** `x` is an integer. */
 export interface GraphPoint extends Place {
   /** The text for screen readers, such as `12… Nf6, blunder, White’s chances 34%`. */
   readonly words: string;
@@ -29,7 +28,6 @@ export interface GraphProps {
   readonly onChoose?: (x: number) => void;
 }
 
-/** The graph is as wide as its container. The style sheet sets the height. */
 export function Graph({ label, points, range, bands = [], current, onChoose }: GraphProps) {
   const [pointed, setPointed] = useState<number>();
   const [isFocused, setIsFocused] = useState(false);
@@ -100,12 +98,10 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
           onPointerLeave={() => setPointed(undefined)}
           onFocus={() => setIsFocused(true)}
           onBlur={() => setIsFocused(false)}
-          // Show the text of the point that the key selects instead of the point under the pointer.
           onKeyDown={() => setPointed(undefined)}
         />
       )}
       {labelled?.tip && (
-        // The text is in the lower half of the graph if the point is in the upper half, and otherwise in the upper half.
         <p
           class="graph-tip figures"
           style={{

@@ -15,11 +15,10 @@ interface GameBoardProps {
   readonly last: MoveDescription | undefined;
   readonly arrows: readonly Arrow[];
   readonly glyph?: Glyph | undefined;
-  /** True if moves cannot be played from this position. */
   readonly isPreview?: boolean;
 }
 
-/** The board of a game. The mouse wheel steps through the game. */
+/** The mouse wheel steps through the game. */
 export function GameBoard({ label, position, last, arrows, glyph, isPreview = false }: GameBoardProps) {
   const { game } = usePage();
   const { board, chess960, fen, turn } = position;

@@ -14,7 +14,7 @@ const steps: Readonly<Record<string, Step>> = {
   End: "last",
 };
 
-/** Handles the keys of the game, except inside text fields. Returns a function that removes the listener. */
+/** Returns a function that removes the listener. */
 export function listenToKeys(page: Page): () => void {
   const onKeyDown = (event: KeyboardEvent) => {
     const { target, defaultPrevented } = event;
@@ -28,7 +28,6 @@ export function listenToKeys(page: Page): () => void {
   return () => document.removeEventListener("keydown", onKeyDown);
 }
 
-/** Returns false if the page does not use the key. */
 function useKey(event: KeyboardEvent, { game, review, analysis, address }: Page): boolean {
   const { key, target, shiftKey } = event;
   if (event.ctrlKey || event.metaKey) {

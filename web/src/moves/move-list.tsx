@@ -8,7 +8,7 @@ import "./moves.css";
 
 export interface MoveNote {
   readonly score: string;
-  /** The judgement of the review. `sign` replaces the glyph `?`, `??` or `?!` of the PGN. */
+  /** `sign` replaces the glyph `?`, `??` or `?!` of the PGN. */
   readonly judged: { readonly sign: string; readonly name: string } | undefined;
 }
 

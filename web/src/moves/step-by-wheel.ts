@@ -4,7 +4,7 @@ import type { GameState } from "../game/create-game.ts";
 const stepPixels = 50;
 const linePixels = 25;
 
-/** Returns a listener that steps through the game. Small movements on a touchpad are added up. */
+/** Returns a listener that steps through the game. Adds up small movements on a touchpad. */
 export function stepByWheel(game: GameState): (event: WheelEvent) => void {
   let turned = 0;
   return (event) => {

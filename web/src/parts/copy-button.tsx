@@ -4,11 +4,8 @@ import { Icon, type IconName } from "./icon.tsx";
 
 interface CopyButtonProps {
   readonly label: string;
-  /** The visible text of the button. */
   readonly face?: string;
-  /** A button with an icon has no frame. */
   readonly icon?: IconName;
-  /** Returns the text to copy. Called at each click. */
   text(): string;
 }
 

@@ -1,7 +1,4 @@
-/**
- * If the focused element is removed or disabled, moves the focus to the surrounding region. Without this function, the keyboard
- * focus would return to the top of the page.
- */
+/** Moves the focus of a removed or disabled element to the surrounding region, instead of the top of the page. */
 export function keepFocus(): void {
   let last: Element | undefined;
   /** The regions around the last focused element, innermost first. */
@@ -25,7 +22,6 @@ export function keepFocus(): void {
 function focusRegion(region: HTMLElement | undefined): void {
   if (region && !region.hasAttribute("tabindex")) {
     region.tabIndex = -1;
-    // A click on the region must not move the focus to the region.
     region.addEventListener("blur", () => region.removeAttribute("tabindex"), { once: true });
   }
   region?.focus({ preventScroll: true });

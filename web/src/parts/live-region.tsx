@@ -9,7 +9,6 @@ export function announce(text: string): void {
 
 /** The page must contain this component exactly once. */
 export function LiveRegion() {
-  /** `times` is the number of announcements. */
   const [said, setSaid] = useState({ text: "", times: 0 });
   // Listen before the effects of other components run, because these effects may announce a text at once.
   useLayoutEffect(() => {

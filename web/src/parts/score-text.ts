@@ -18,7 +18,6 @@ export function scoreText(score: Score | undefined): string {
   }
 }
 
-/** Replaces the hyphen with a minus sign, which is easier to see. */
 function minus(number: string): string {
   return number.replace(/^-/, "−");
 }

@@ -9,7 +9,7 @@ export function stored(store: Store, place: string): string | undefined {
   }
 }
 
-/** Stores a text, or removes the stored text if `text` is undefined. Does nothing if the browser forbids storage. */
+/** Does nothing if the browser forbids storage. */
 export function store(store: Store, place: string, text: string | undefined): void {
   try {
     if (text === undefined) {

@@ -5,7 +5,6 @@ import { duration } from "./problem-words.ts";
 
 interface CountdownProps {
   readonly wait: Wait;
-  /** If undefined, the Cancel button is missing. */
   readonly onCancel?: (() => void) | undefined;
 }
 

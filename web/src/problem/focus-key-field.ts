@@ -1,6 +1,6 @@
 export const keyFieldId = "api-key";
 
-/** Focuses the key field after the next rendering. Before this rendering, the field is missing if a key is set. */
+/** Waits for the next rendering, because the field is missing while a key is set. */
 export function focusKeyField(): void {
   requestAnimationFrame(() => {
     const field = document.getElementById(keyFieldId);

@@ -18,11 +18,7 @@ interface Caller {
 
 interface FieldWords {
   readonly label: string;
-  /**
-   * Returns, for example, `depth above 20`.
-   *
-   * @param most the largest value that the plan allows
-   */
+  /** Returns, for example, `depth above 20`, where 20 is the largest value that the plan allows. */
   readonly excess?: (most: number) => string;
   /** Returns, for example, `to depth 12`. */
   readonly change?: (value: number) => string;
@@ -149,10 +145,7 @@ function wordsOfViolation(
   return isAlone ? message : `${fields[name]?.label ?? [name, ...path].join(".")}: ${message}`;
 }
 
-/**
- * Lists the values that exceed the plan, such as `depth above 20`. An element is undefined if the page has no text for the
- * field.
- */
+/** Lists the values that exceed the plan, such as `depth above 20`, or undefined for an unknown field. */
 function excessOf({ errors }: Problem, limits: PlanLimits | undefined) {
   return errors.map(({ pointer, allowed }) => {
     const name = nameOf(pointer);
@@ -182,9 +175,7 @@ export function suggestionWords(problem: Problem, limits: PlanLimits | undefined
   return name === "fen" && typeof fen === "string" ? `Use ${fen}` : "Ask what the service suggests";
 }
 
-/**
- * Returns the relative address of the page that explains the error. Returns undefined if the page is not a part of the service.
- */
+/** Returns the relative address of the page that explains the error, if this page is a part of the service. */
 export function pageOf({ type }: Problem): string | undefined {
   return /^\/problems\/[\w-]+$/.test(type) ? type.slice(1) : undefined;
 }

@@ -5,7 +5,6 @@ interface FieldProps {
   readonly name: string;
   readonly label: string;
   readonly hint?: string | undefined;
-  /** The default value of the setting. */
   readonly usual?: string | undefined;
 }
 
@@ -34,7 +33,7 @@ interface InputFieldProps extends FieldProps {
   readonly maximum?: number | undefined;
 }
 
-/** The browser marks a number that is out of range. The service rejects an invalid value with an explanation. */
+/** The browser marks a number that is out of range. The service explains any other invalid value. */
 export function InputField({ type, minimum, maximum, usual, ...field }: InputFieldProps) {
   const { request } = usePage();
   const { name } = field;

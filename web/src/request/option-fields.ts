@@ -7,7 +7,6 @@ export interface OptionField {
   readonly minimum: number | undefined;
   readonly maximum: number | undefined;
   readonly choices: readonly string[];
-  /** The default value as text. Empty if the schema has no default value. */
   readonly usual: string;
 }
 

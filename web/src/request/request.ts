@@ -11,11 +11,10 @@ import {
 } from "./settings.ts";
 
 export interface RequestState {
-  /** Use `settingsFromRecord` to restore the settings of a link. */
   readonly settings: Signal<Settings>;
   /** Sets one setting by its name in the API. An empty text removes the setting. */
   set(name: string, text: string): void;
-  /** The selected engine. Undefined until the engines are loaded, or if the service does not have the engine. */
+  /** Undefined until the engines are loaded, or if the service does not have the engine. */
   readonly engine: ReadonlySignal<Engine | undefined>;
   readonly options: ReadonlySignal<readonly OptionField[] | undefined>;
   /** Fields to add to an analysis request: `{ fen, ...search.value }`. */

@@ -2,10 +2,7 @@ import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { type AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { OptionField } from "./option-fields.ts";
 
-/**
- * The search settings. Keys are the names in the API, such as `depth` or `options.<name>`. Values are texts. Settings with
- * default values are absent.
- */
+/** Texts by their names in the API, such as `depth` or `options.<name>`. Default values are absent. */
 export type Settings = Readonly<Record<string, string>>;
 
 export type SearchRequest = Omit<
@@ -21,7 +18,7 @@ export const optionPrefix = "options.";
 const numberName = /^(?:depth|multipv|movetime_ms|nodes)$/;
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
 const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
-/** The largest length of a text: 218 moves of 16 characters, each with a space. No position has more than 218 legal moves. */
+/** 218 moves of 16 characters, each with a space. No position has more than 218 legal moves. */
 const textMaxCharacters = 3_706;
 
 /** Removes unknown settings, and numeric settings whose text is not a number. */
@@ -47,9 +44,7 @@ export function settingsFromPlain({ options, search_moves: moves, lines, ...plai
 }
 
 /**
- * Converts settings to the fields of a request. Omits a number that its field cannot represent. The service validates all other
- * values.
- *
+ * Omits a number that its field cannot represent. The service validates all other values.
  * @param options the options of the selected engine; undefined until the engines are loaded
  */
 export function requestFromSettings(
@@ -86,10 +81,7 @@ function uint32(text = ""): number | undefined {
   return number < 2 ** 32 ? number : undefined;
 }
 
-/**
- * Converts the text to the type of the option. Returns any other text unchanged, because the service then explains the allowed
- * values.
- */
+/** Returns a text of the wrong type unchanged, because the service then explains the allowed values. */
 function optionValue(text: string, { kind }: OptionField): string | number | boolean {
   if (kind === "number" && Number.isFinite(Number(text))) {
     return Number(text);

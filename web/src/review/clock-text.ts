@@ -1,4 +1,4 @@
-/** Formats a clock time: `1:05:09`, `3:07`, or `0:09.4` below ten seconds. */
+/** Returns `1:05:09`, `3:07`, or `0:09.4` below ten seconds. */
 export function clockText(ms: number): string {
   const tenths = Math.floor(ms / 100);
   const seconds = Math.floor(tenths / 10);

@@ -50,7 +50,6 @@ export function CommentPanel() {
   );
 }
 
-/** Shows the summary of the review before the first move. */
 function AtStart() {
   const state = usePage().review.progress.value;
   return (

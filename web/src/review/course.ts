@@ -5,12 +5,7 @@ import { numberedMove } from "../moves/move-number.ts";
 import { scoreText } from "../parts/score-text.ts";
 import { judgedOf, phases } from "./judged.ts";
 
-/**
- * Returns White's chances in percent for each ply. Ply 0 is the start.
- *
- * @param line the start and the reviewed moves
- * @param start White's chances at the start; undefined while unknown
- */
+/** Returns White's chances in percent for each ply. Ply 0 is the start of the game. */
 export function courseOf(
   line: readonly GameNode[],
   moves: readonly MoveReview[],
@@ -37,7 +32,7 @@ export function courseOf(
   return points;
 }
 
-/** Returns the phases with their plies. A phase begins at the position before its first move. */
+/** A phase begins at the position before its first move. */
 export function bandsOf(moves: readonly MoveReview[]): readonly GraphBand[] {
   return phases.flatMap(({ phase, title }) => {
     const plies = moves.filter((move) => move.phase === phase).map(({ ply }) => ply);

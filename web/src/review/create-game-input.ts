@@ -5,10 +5,8 @@ import { readPasted } from "../pasted-text.ts";
 import { type FoundGame, foundGames } from "./found-games.ts";
 import { placeOfToken, type TextPlace } from "./text-place.ts";
 
-/** The storage key of the text in the field. */
 const place = "kibitz-pgn";
 
-/** The maximum size of a file, in MB. */
 const fileMaxMegabytes = 20;
 
 export interface TextViolation extends TextPlace {
@@ -37,7 +35,6 @@ export function createGameInput({ game, start }: Deps) {
         text.value = refused.text;
       }
     }),
-    // Store the text, so that a reload of the page keeps the text.
     effect(() => store("sessionStorage", place, text.value || undefined)),
   ];
 
@@ -51,11 +48,7 @@ export function createGameInput({ game, start }: Deps) {
     });
   }
 
-  /**
-   * Reviews a single game at once. If the text contains several games, lists the games.
-   *
-   * @param name the name of the file, for the error message
-   */
+  /** Reviews a single game at once. Lists the games if the text contains several games. */
   async function takeText(brought: string, name = "This text"): Promise<void> {
     const games = await foundGames(brought);
     const [first] = games;
@@ -71,9 +64,9 @@ export function createGameInput({ game, start }: Deps) {
 
   return {
     text,
-    /** The games of a text with several games. Empty for any other text. */
+    /** The games of a text with several games. */
     found,
-    /** The reason why a text or file was rejected. Undefined after the next text or file. */
+    /** The reason why the last text or file was rejected. */
     refusal,
     violation: computed<TextViolation | undefined>(() => {
       const refused = game.refused.value;

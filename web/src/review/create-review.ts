@@ -54,17 +54,14 @@ const standardStart = create(ScoreSchema, {
 
 export const linesMax = 3;
 
-/**
- * Starts a review when `game.reviewed` changes. After a reload of the page, the review starts again, and the service answers
- * from its cache.
- */
+/** Starts a review when `game.reviewed` changes, and also after a reload of the page. */
 export function createReview({ game, client, request }: Deps) {
   const progress = signal<Progress>({ kind: "none" });
   const moves = signal<readonly MoveReview[]>([]);
   const asked = signal<ReviewGameRequest | undefined>(undefined);
   let running = new AbortController();
 
-  /** The id of the node of each reviewed move. */
+  /** The ids of the nodes of the reviewed moves. */
   const ids = computed(() => {
     let id = "";
     return moves.value.map(({ move }) => {
@@ -76,7 +73,6 @@ export function createReview({ game, client, request }: Deps) {
   const line = computed(() => pathTo(game.game.value, ids.value.at(-1) ?? ""));
   const reviewOf = ({ id, ply }: Pick<GameNode, "id" | "ply">) =>
     ids.value[ply - 1] === id ? moves.value[ply - 1] : undefined;
-  /** Returns undefined if the review has not evaluated the position. */
   function scoreOf(node: Pick<GameNode, "id" | "ply">): Score | undefined {
     const state = progress.value;
     if (node.ply === 0) {
@@ -96,7 +92,7 @@ export function createReview({ game, client, request }: Deps) {
     });
   }
 
-  /** Stops the running review and starts a new review. Never rejects: {@link progress} contains the error. */
+  /** Replaces the running review. Never rejects: {@link progress} contains the error. */
   async function run(asking: ReviewGameRequest): Promise<void> {
     running.abort();
     const controller = new AbortController();
@@ -167,11 +163,7 @@ export function createReview({ game, client, request }: Deps) {
     });
   });
 
-  /**
-   * Requests a review, even if the same review was requested before.
-   *
-   * @param pgn the default is the game on the board
-   */
+  /** Requests a review, even if the same review was requested before. The default is the game on the board. */
   function start(pgn?: string): void {
     batch(() => {
       asked.value = undefined;
@@ -190,7 +182,7 @@ export function createReview({ game, client, request }: Deps) {
     game.goTo({ id: ids.peek()[ply - 1] ?? "" });
   }
 
-  /** Returns the reviewed position as a response of an analysis. Returns undefined if the position was not reviewed. */
+  /** Returns the reviewed position as a response of an analysis. */
   function evaluationOf(node: GameNode): EvaluateResponse | undefined {
     const state = progress.value;
     const score = scoreOf(node);
@@ -218,11 +210,7 @@ export function createReview({ game, client, request }: Deps) {
     }),
     start,
 
-    /**
-     * Starts the review that the service suggests.
-     *
-     * @param suggested a request in plain JSON
-     */
+    /** Starts the review that the service suggests as a request in plain JSON. */
     startSuggested(suggested: JsonObject): void {
       batch(() => {
         request.settings.value = { ...request.settings.peek(), ...settingsFromPlain(suggested) };
@@ -237,7 +225,7 @@ export function createReview({ game, client, request }: Deps) {
 
     goToPly,
 
-    /** Finds the nearest inaccuracy, mistake or blunder before or after the position on the board. */
+    /** The nearest inaccuracy, mistake or blunder before and after the position on the board. */
     mistakes: {
       has: (direction: Direction) => mistake(direction) !== undefined,
       goTo(direction: Direction): void {

@@ -8,13 +8,10 @@ export interface FoundGame {
   readonly tags: ReadonlyMap<string, string>;
 }
 
-/** The number of characters that are processed before a pause. Each part needs about ten milliseconds. */
+/** The number of characters between two pauses. Each part needs about ten milliseconds. */
 const sliceCharacters = 128 * 1024;
 
-/**
- * Splits a text into games. Makes pauses, so that the page does not freeze. Converts line ends to `\n`, because a text field
- * does the same and the offsets must match.
- */
+/** Pauses between parts, so that the page does not freeze. Converts the line ends, as a text field does. */
 export async function foundGames(text: string): Promise<readonly FoundGame[]> {
   const games: FoundGame[] = [];
   for await (const source of splitGames(inSlices(text.replaceAll(/\r\n?/g, "\n")))) {
@@ -42,7 +39,7 @@ function tagsOf(text: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Returns the value of a tag. Returns undefined if the tag is missing or its value is unknown, such as `?` or `????.??.??`. */
+/** Returns undefined if the tag is missing or its value is unknown, such as `?` or `????.??.??`. */
 export function known(tags: ReadonlyMap<string, string>, name: string): string | undefined {
   const value = tags.get(name)?.trim() ?? "";
   return /^[?.]*$/.test(value) ? undefined : value;

@@ -3,7 +3,7 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { usePage } from "../page.ts";
 import { type FoundGame, gamesWith, known } from "./found-games.ts";
 
-/** The list shows at most this number of games. The search field finds all games. */
+/** The search field also finds the games that the list does not show. */
 const shownMax = 50;
 
 /** The search field is shown if there are more games. */

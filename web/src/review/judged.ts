@@ -21,7 +21,7 @@ export function judgedOf(move: MoveReview | undefined): Judged | undefined {
   return judgements.get(move?.judgement);
 }
 
-/** Returns the ply of the nearest inaccuracy, mistake or blunder. Returns undefined if no such move exists. */
+/** Returns the ply of the nearest inaccuracy, mistake or blunder. */
 export function nextJudged(
   moves: readonly MoveReview[],
   ply: number,
@@ -44,10 +44,7 @@ const labels: ReadonlyMap<MoveLabel, string> = new Map([
   [MoveLabel.ONLY_MOVE, "The only good move"],
 ]);
 
-/**
- * Returns the texts beside a move: the judgement with the better move, or the labels of the move. Never returns a judgement
- * together with labels, because a label such as "Book move" would contradict the judgement.
- */
+/** Never returns labels beside a judgement, because a label such as "Book move" would contradict the judgement. */
 export function remarksOn(move: MoveReview): {
   readonly comment: string;
   readonly labels: readonly string[];

@@ -22,7 +22,6 @@ export function Review() {
       void takeFile(given.file);
     }
   }, [waiting.value]);
-  // Only tried moves need an analysis. Reviewed moves are already evaluated.
   const isDone = review.progress.value.kind === "done";
   useEffect(() => (isDone ? analysis.follow() : undefined), [isDone]);
   useStepAnnouncements();
@@ -38,10 +37,7 @@ export function Review() {
   );
 }
 
-/**
- * Announces the move on the board. Does not announce moves of the slider, because the slider already announces its own
- * position.
- */
+/** Does not announce moves of the slider, which announces its own position. */
 function useStepAnnouncements(): void {
   const { game, review } = usePage();
   const node = game.at.value;

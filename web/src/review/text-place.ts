@@ -1,13 +1,12 @@
-/** A range of a text in UTF-16 units; `end` is exclusive. */
+/** In UTF-16 units. `end` is exclusive. */
 export interface TextPlace {
   readonly start: number;
   readonly end: number;
 }
 
-/** The maximum length of a quoted token, in characters. */
 const tokenMax = 64;
 
-/** Returns the range of `token`. If the text does not contain `token` at `start`, returns the range of the word at `start`. */
+/** Returns the range of `token`, or of the word at `start` if the token is not at `start`. */
 export function placeOfToken(text: string, start: number, token: string): TextPlace {
   const isThere = token !== "" && text.startsWith(token, start);
   const [word = ""] = /^\S+/.exec(text.slice(start, start + tokenMax)) ?? [];
