@@ -1,9 +1,5 @@
 /**
- * Compares a cluster of three nodes with simpler setups. Needs HAProxy, Redis and a native Stockfish.
- * - `engines`: compares three nodes of one slot each with three engines that run without Kibitz. Measures answers per second.
- * - `waiting`: compares three nodes of four slots each with one node of twelve slots. Measures the waiting time in the queue at
- *   70 % load. Fake engines wait instead of searching.
- *
+ * Compares three nodes with three engines (`engines`), and with one node that has the same number of slots (`waiting`).
  *     node bench/cluster.ts [engines,waiting] [seconds per measurement, default 20] [rounds, default 3]
  */
 import { availableParallelism } from "node:os";
@@ -25,7 +21,7 @@ const isAsked = (part: string) => parts.split(",").includes(part);
 
 const { KIBITZ_PORT: _, ...settings } = quickestSettings;
 
-/** Returns answers per second. Each caller sends its next request when its previous request has been answered. */
+/** Returns answers per second. Each caller waits for the answer before its next request. */
 async function rateOf(ask: () => Promise<unknown>, callers: number): Promise<number> {
   const endsAt = performance.now() + seconds * 1000;
   let answered = 0;
@@ -86,7 +82,7 @@ async function compareWithEngines(): Promise<void> {
   );
 }
 
-/** Maps a random number between 0 and 1 to a depth: 70 % of the searches take 0.15 s, 24 % take 0.65 s, and 6 % take 1.45 s. */
+/** 70 % of the searches take 0.15 s, 24 % take 0.65 s, and 6 % take 1.45 s. */
 const depthOf = (chance: number) => (chance < 0.7 ? 4 : chance < 0.94 ? 14 : 30);
 const meanS = (iterationMs * (0.7 * 3 + 0.24 * 13 + 0.06 * 29)) / 1000;
 
@@ -94,7 +90,6 @@ async function compareWaiting(): Promise<void> {
   const waiting = { ...waitingEngineSettings(), KIBITZ_QUEUE_MAX_WAIT_MS: "60000", PATH: process.env.PATH };
   const measure = async (url: string, slots: number) => {
     using ask = createClient(url);
-    // Start all engines before the measurement. These requests also show the nodes how long a search lasts.
     await Promise.all(Array.from({ length: 2 * slots }, () => ask(4)));
     const answers = await offer(ask, (0.7 * slots) / meanS, seconds * rounds, depthOf);
     const sorted = answers.map(({ waitedMs }) => waitedMs).toSorted((a, b) => a - b);

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 const made: string[] = [];
 
-/** Creates a temporary folder, which is deleted when this process exits. */
+/** The folder is deleted when this process exits. */
 export function makeDataFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-bench-"));
   if (made.push(folder) === 1) {

@@ -1,10 +1,4 @@
-/**
- * Measures the search speed of an engine with several sizes of the hash table. Each position is searched with all sizes before
- * the next position, because the speed of the machine may change. The engine gets `ucinewgame` before each search. ADR 22
- * explains the results.
- *
- *     node bench/hash.ts [native] [wasm]
- */
+/** Compares sizes of the hash table, as ADR 22 explains. Usage: `node bench/hash.ts [native] [wasm]`. */
 import { readFileSync } from "node:fs";
 import { Chess } from "chessops/chess";
 import { makeFen } from "chessops/fen";

@@ -1,4 +1,3 @@
-/** Reads positions of openings, middlegames and endgames for benchmarks. */
 import { readFileSync } from "node:fs";
 import type { Position } from "../src/chess/position.ts";
 import { validatePosition } from "../src/chess/validate-position.ts";

@@ -1,9 +1,4 @@
-/**
- * Measures how much longer a request takes if two nodes use the same Redis. The same requests are sent to a node without Redis
- * and to two nodes with Redis. All requests have an API key. The engine answers at once.
- *
- *     node bench/redis-cost.ts [requests, default 1000]
- */
+/** Compares response times with and without Redis. Usage: `node bench/redis-cost.ts [requests, default 1000]`. */
 import { Agent, request } from "node:http";
 import { startRedis } from "../test/support/start-redis.ts";
 import { makeDataFolder } from "./data-folder.ts";

@@ -1,9 +1,5 @@
 /**
- * Measures the time to review a game of 80 plies.
- * - First compares Kibitz with engines that run without Kibitz. The number of engines is the number of slots. Each engine gets
- *   `ucinewgame` before each position.
- * - Then reviews the game again with answers from the cache, and with answers from the store on disk.
- *
+ * Compares reviews by Kibitz with engines that run without Kibitz.
  *     node bench/review.ts [rounds, default 5] [slots, default 2] [depth, default 12]
  */
 
@@ -55,7 +51,7 @@ async function review({ url }: Server, { id, path }: BenchEngine, round: number)
   return { tookMs, search: (JSON.parse(text) as Answer).search };
 }
 
-/** Searches each position once, on the first engine that becomes idle. Returns the total time in milliseconds. */
+/** Searches each position on the first engine that becomes idle. Returns the total time in milliseconds. */
 async function searchBare(
   engines: readonly { search(position: string, depth: number): Promise<string> }[],
   positions: readonly Position[],
@@ -99,7 +95,7 @@ async function measure(engine: BenchEngine): Promise<void> {
       knownMs.push(await reviewKnown(server, engine, round));
     }
   }
-  // Restart the server, so that answers come from the store on disk. The first review is a warm-up.
+  // Restart the server, so that answers come from disk.
   await server.stop();
   server = await startServer(env);
   const storedMs: number[] = [];

@@ -1,4 +1,4 @@
-/** Compares the speed of Kibitz over HTTP with other services. A complete run writes `docs/measured.md`. */
+/** Compares Kibitz with other services. A complete run writes `docs/measured.md`. */
 import { makeDataFolder } from "./data-folder.ts";
 import { writeMeasured } from "./measured.ts";
 import { measureCached } from "./service/cached.ts";

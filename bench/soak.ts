@@ -1,11 +1,6 @@
 /**
- * Measures how many requests per second the server can answer, and then sends 80 % of this rate. Some requests are invalid.
- * Exits with 1 if:
- * - an answer is wrong
- * - the server needs 200 MB or more
- * - memory or file descriptors grow during a run of an hour or more
- *
- *     npm run soak -- 60     runs for 60 minutes
+ * Sends requests at 80 % of the highest rate. `npm run soak -- 60` runs for 60 minutes.
+ * Exits with 1 if an answer is wrong, if the server needs 200 MB, or if memory or file descriptors grow in an hour.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "../test/support/start-server.ts";
@@ -16,7 +11,7 @@ import { type VitalSigns, vitalSignsOf } from "./vital-signs.ts";
 const minutes = Number(process.argv[2] ?? 10);
 const load = 0.8;
 const slots = 1;
-/** The time in milliseconds to measure how many requests per second the server can answer. */
+/** Milliseconds to measure how many requests per second the server can answer. */
 const measureMs = 20_000;
 /** The run fails if more requests are in flight at the same time. */
 const underWayMax = 500;
@@ -183,7 +178,7 @@ const [samples] = await Promise.all([
 ]);
 const exitCode = await server.stop();
 
-// Ignore the warm-up, in which the engine pool, the cache and V8's heap reach their full size.
+// The engine pool, the cache and V8's heap reach their full size during the warm-up.
 const warmMinutes = Math.min(30, minutes / 2);
 const warm = samples.filter(({ minute }) => minute > warmMinutes);
 const most = Math.max(...samples.map(({ rssMib }) => rssMib)) * 1.048576;
@@ -196,7 +191,7 @@ const violations = [
   ...(exitCode === 0 ? [] : [`exit code ${exitCode} after SIGTERM`]),
   ...(most < 200 ? [] : [`the server took ${most.toFixed(0)} MB, and 200 are promised`]),
 ];
-// Check the growth only in long runs, because short runs vary too much.
+// Do not check the growth in short runs, which vary too much.
 if (minutes >= 60) {
   const rssSlopeMax = minutes >= 480 ? 1 : 5;
   violations.push(

@@ -1,8 +1,4 @@
-/**
- * Measures the time from `npm start` until the service is ready, and compares it with the time until the engine alone is ready.
- *
- *     node bench/startup.ts [rounds, default 9]
- */
+/** Compares the start of the service with the start of the engine alone. Usage: `node bench/startup.ts [rounds, default 9]`. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -14,7 +10,7 @@ import { quantile } from "./service/statistics.ts";
 const rounds = Number(process.argv[2] ?? 9);
 const readyGoalMs = 2000;
 
-/** Returns the milliseconds until the output contains a matching line. Then kills the command and all its child processes. */
+/** Returns the milliseconds until a line matches. Then kills the command and all its child processes. */
 async function timeUntil(
   line: RegExp,
   file: string,

@@ -1,7 +1,5 @@
 /**
- * Measures how much metrics, traces and logs slow down cached answers. All nodes are compared with the node `the log alone`.
- * The node `the same again` has the same settings, so its difference shows how accurate the measurement is.
- *
+ * Measures how much metrics, traces and logs slow down cached answers. `the same again` shows the accuracy.
  *     node bench/telemetry.ts [seconds per measurement, default 4] [rounds, default 7]
  */
 import { once } from "node:events";
@@ -37,7 +35,7 @@ const traces = (ratio: string) => ({
   OTEL_TRACES_SAMPLER_ARG: ratio,
 });
 
-/** The name and the settings of each compared node. If the third element is true, the node has metrics. */
+/** The name and the settings of each node. If the third element is true, the node has metrics. */
 const nodes: readonly (readonly [string, Readonly<Record<string, string>>, boolean?])[] = [
   ["the log alone", {}],
   ["the same again", {}],

@@ -1,6 +1,5 @@
 import { readdirSync, readFileSync } from "node:fs";
 
-/** The resources of a process, from `/proc`. */
 export interface VitalSigns {
   /** The resident memory of the process without its children, in MiB. */
   readonly rssMib: number;
@@ -20,11 +19,10 @@ export function vitalSignsOf(pid: number): VitalSigns {
   };
 }
 
-/** Processor times in milliseconds, in user mode and kernel mode. The resolution is 10 ms. */
+/** In user mode and kernel mode. The resolution is 10 ms. */
 export interface CpuTimes {
-  /** The processor time of all threads of the process. */
   readonly ownMs: number;
-  /** The processor time of all child processes and of their child processes, including processes that have exited. */
+  /** Includes child processes of child processes, and processes that have exited. */
   readonly startedMs: number;
 }
 
@@ -40,7 +38,7 @@ export function cpuTimesOf(pid: number): CpuTimes {
   };
 }
 
-/** Returns the fields of `/proc/<pid>/stat` after the process name. Returns an empty list if the process has exited. */
+/** Returns the fields after the process name, or an empty list if the process has exited. */
 function statOf(pid: number): readonly number[] {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
@@ -70,7 +68,6 @@ export function rssMib(pid: number): number {
     const status = readFileSync(`/proc/${pid}/status`, "latin1");
     return Number(/VmRSS:\s+(\d+)/.exec(status)?.[1] ?? 0) / 1024;
   } catch {
-    // The process has exited in the meantime.
     return 0;
   }
 }

@@ -1,8 +1,4 @@
-/**
- * Builds the page. `npm run build` runs this script. A server in a checkout also runs this script if the page is missing or
- * older than its sources. The script renames a temporary folder to `dist/web/`, so that a server never reads an incomplete
- * page.
- */
+/** Builds the page. Renames a temporary folder to `dist/web/`, so that a server never reads an incomplete page. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
 import { setPriority } from "node:os";
@@ -17,7 +13,7 @@ const place = join(dist, "web");
 const begun = new Date();
 // Run with low priority, because a server may run at the same time.
 setPriority(10);
-/** The age in milliseconds at which a temporary folder is deleted. Such a folder remains if a build was killed. */
+/** The age in milliseconds at which the temporary folder of a killed build is deleted. */
 const abandonedAfterMs = 10 * 60_000;
 
 await mkdir(dist, { recursive: true });
@@ -30,10 +26,9 @@ for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"] as const) {
     process.kill(process.pid, signal);
   });
 }
-// Set `production` explicitly. In tests, NODE_ENV has another value, and Vite would build a development version.
+// In tests, NODE_ENV has another value, and Vite would build a development version.
 process.env.NODE_ENV = "production";
-// Create the folder in `dist/`, because a folder cannot be renamed to another file system. Use a synchronous call, so that the
-// signal handler never misses the new folder.
+// Use `dist/`, because a folder cannot be renamed to another file system.
 folder = mkdtempSync(join(dist, ".web-"));
 try {
   await build({
@@ -44,7 +39,7 @@ try {
   for (const file of await readdir(folder, { recursive: true })) {
     await compress(join(folder, file));
   }
-  // Let every user read the folder, because the server may run as another user than the build.
+  // The server may run as another user than the build.
   await chmod(folder, 0o755);
   // Set the time to the start of the build, so that a source that was saved during the build is newer than the page.
   await utimes(join(folder, "index.html"), begun, begun);
@@ -56,7 +51,7 @@ try {
 async function removeAbandoned(): Promise<void> {
   for (const name of await readdir(dist)) {
     const path = join(dist, name);
-    // Ignore the folder if another build has removed it in the meantime.
+    // Ignore a folder that another build has removed in the meantime.
     const mtimeMs = name.startsWith(".web-")
       ? await stat(path).then(
           (is) => is.mtimeMs,

@@ -1,8 +1,6 @@
 /**
- * Checks that each promise in `docs/promises.md` names an existing test. With a file of test results, also checks that these
- * tests have passed.
- *
- *     node tools/check-promises.ts                           checks that the tests exist
+ * Checks that each promise in `docs/promises.md` names an existing test.
+ *     node tools/check-promises.ts                           checks only that the tests exist
  *     node tools/check-promises.ts results.jsonl             also checks that all tests except nightly tests have passed
  *     node tools/check-promises.ts --nightly results.jsonl   also checks that the nightly tests have passed
  */
@@ -40,10 +38,7 @@ export function brokenPromises(page: string, results?: readonly TestResult[], ni
   });
 }
 
-/**
- * Returns the source of a test file and of the files in `test/` that the test file imports. An imported file can contain the
- * name of the test.
- */
+/** Includes the files in `test/` that a test file imports, because they can contain the name of the test. */
 function sourcesOf(file: string, found = new Set<string>()): string {
   if (!file.startsWith("test/") || found.has(file) || !existsSync(root + file)) {
     return "";

@@ -1,10 +1,4 @@
-/**
- * Draws doc comments, test names and sentences, so that readers who do not know the code can judge them. A comment is shown
- * with the next line of code. A sentence is shown with its heading. The hash of the commit is the seed, so that nobody can
- * choose the result.
- *
- *     node tools/draw-words.ts
- */
+/** Draws comments, test names and sentences for readers. The commit is the seed, so that nobody can choose the result. */
 import { execFileSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { readFileSync } from "node:fs";

@@ -1,11 +1,8 @@
-/**
- * Lists the licences of all packages that Kibitz installs or bundles into the page. Exits with 1 if a licence is not compatible
- * with GPL-3.0-or-later.
- */
+/** Lists the licences of all packages. Exits with 1 if a licence is not compatible with GPL-3.0-or-later. */
 import { globSync, readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 
-/** Licences that are compatible with version 3 of the GPL: https://www.gnu.org/licenses/license-list.html. */
+/** From https://www.gnu.org/licenses/license-list.html. */
 const compatible: ReadonlySet<string> = new Set([
   "0BSD",
   "Apache-2.0",
@@ -37,7 +34,7 @@ const rows = Object.entries(packages)
     license,
   }));
 
-/** Returns the packages that the page imports, including their dependencies, as paths in the lock file. */
+/** Returns the paths in the lock file of the packages that the page imports, including their dependencies. */
 function bundledPackages(): ReadonlySet<string> {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const sources = globSync("web/src/**/*.{ts,tsx}", { cwd: root }).map((file) =>
@@ -49,7 +46,7 @@ function bundledPackages(): ReadonlySet<string> {
     ),
   );
   const found = new Set(named);
-  // Iterating over a set also visits the members that are added during the loop.
+  // The loop also visits the paths that are added during the loop.
   for (const path of found) {
     for (const name of Object.keys(packages[path]?.dependencies ?? {})) {
       found.add(`node_modules/${name}`);

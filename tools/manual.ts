@@ -1,4 +1,4 @@
-/** Writes the manual page `dist/man/kibitz.1` from the same texts as `--help`. `npm run build` runs this. */
+/** Writes the manual page `dist/man/kibitz.1` from the same texts as `--help`. */
 import { mkdirSync, writeFileSync } from "node:fs";
 import manifest from "../package.json" with { type: "json" };
 import { helpOption } from "../src/cli/command.ts";
@@ -16,7 +16,7 @@ export async function manual(): Promise<string> {
         `.B ${escaped(`${short ? `-${short}, ` : ""}--${name}${value ? ` ${value}` : ""}`)}`,
         escaped(what),
       ]),
-      // Leave out the notes of `serve`, because they list the settings, which have their own section.
+      // Leave out the notes of `serve`, because the settings have their own section.
       ...(usage === "serve" ? [] : notes.flatMap((note) => [".PP", escaped(note)])),
     ].join("\n"),
   );

@@ -1,4 +1,4 @@
-/** Writes `docs/metrics.md` from the definitions of the metrics. `npm run generate` runs this. */
+/** Writes `docs/metrics.md` from the definitions of the metrics. */
 import { writeFileSync } from "node:fs";
 import { type DescribedFamily, describeMetrics } from "../src/metrics/metrics.ts";
 

@@ -1,10 +1,4 @@
-/**
- * Runs the long tests as steps, one after another. The next step runs even if a step has failed. Exits with 1 if a step has
- * failed, or if a step could not run in CI. After a run of all steps, writes `docs/measured.md`.
- *
- *     npm run test:nightly                 runs all steps
- *     npm run test:nightly -- fuzz image   runs only these steps
- */
+/** `npm run test:nightly -- fuzz image` runs only these two long tests. A run of all tests writes `docs/measured.md`. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -57,7 +51,7 @@ const steps: Readonly<Record<string, Step>> = {
     programs: ["podman", "runc", "mmdebstrap"],
     asRoot: true,
   },
-  // Run this step last, because it installs an engine temporarily, and other steps do not expect this engine.
+  // Run this step last, because the other steps do not expect the engine that it installs.
   older: {
     command: "npm run test:older; code=$?; npm prune --no-save >/dev/null || code=1; exit $code",
     guards: "an older engine version beside the newest",
@@ -66,7 +60,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "nightly");
-/** The timeout of a step in milliseconds. Every step normally needs less than half of this time. */
+/** In milliseconds. Every step normally needs less than half of this time. */
 const stepMaxMs = 3 * 3_600_000;
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps);
@@ -153,7 +147,6 @@ async function run(name: string, { command }: Step): Promise<string> {
     const reason = ending.aborted ? ending.reason.message : `exit code ${code}`;
     return [`failed: ${reason}`, seconds, ...counts, log, ...failed].join("; ");
   }
-  // Do not report the step as passed if all of its tests were skipped.
   return noneRan ? "not run: every test was skipped" : ["passed", seconds, ...counts].join("; ");
 }
 

@@ -1,7 +1,4 @@
-/**
- * Writes `gen/openings.json`, which maps positions to the names of openings, from `third_party/chess-openings/`. `npm run
- * generate` runs this.
- */
+/** Writes `gen/openings.json`, which maps positions to the names of openings, from `third_party/chess-openings/`. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { inOneGo } from "../src/chess/in-one-go.ts";
 import { gameFromPgn } from "../src/game/game.ts";

@@ -1,4 +1,4 @@
-/** Exits with 1 if another project owns the npm package `kibitz-chess`. The documents tell users to install this package. */
+/** Exits with 1 if another project owns the npm package `kibitz-chess`, which the documents tell users to install. */
 import { spawnSync } from "node:child_process";
 import { styleText } from "node:util";
 import manifest from "../package.json" with { type: "json" };

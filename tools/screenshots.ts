@@ -1,10 +1,4 @@
-/**
- * Takes screenshots of the page in four sizes, with light and dark colours. Writes the screenshots to `screenshots/` and
- * `docs/page.png`. Needs Chromium.
- *
- *     npm run screenshots                 takes all screenshots
- *     node tools/screenshots.ts --docs    writes only docs/page.png
- */
+/** Takes screenshots of the page with Chromium. With `--docs`, writes only `docs/page.png`. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -35,7 +29,7 @@ const folder = join(root, "screenshots");
 mkdirSync(folder, { recursive: true });
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-screenshots-"));
 await buildPage();
-// Start two servers: one without a request rate, and one with one request per minute, which shows the error of the limit.
+// The second server allows one request per minute, so that the page shows the error of the limit.
 const server = await startWith("unlimited", []);
 const limited = await startWith("limited", [{ name: "minute", quota: 1, window_s: 60, unit: "request" }]);
 const browser = await launchChromium();

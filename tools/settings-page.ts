@@ -1,9 +1,4 @@
-/**
- * Updates the table in `docs/settings.md` from `src/wiring/settings.ts`. `npm run update` runs this script. Two parts of the
- * table are written by hand, and are not changed:
- * - all sentences of a cell after the first sentence
- * - default values that depend on the machine
- */
+/** Updates `docs/settings.md`. Keeps all sentences of a cell after the first, and defaults that depend on the machine. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeSettings } from "../src/wiring/config.ts";
 

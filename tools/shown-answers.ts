@@ -4,15 +4,11 @@ import { oldMessage, send } from "../test/protocols/mcp/messages.ts";
 import { compactJson } from "../test/support/compact-json.ts";
 import { withoutChance } from "../test/support/without-chance.ts";
 
-/** Reads and updates the responses of the service in README.md and in `docs/`. */
 const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/**
- * The settings of the service for the examples. The service has no native engine, because most readers have no native engine.
- * The cache is off.
- */
+/** The service has no native engine, because most readers have no native engine. */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
@@ -34,7 +30,7 @@ export const shownField = /```sh\n(curl [^`]+) \| jq -r '\.(\w+) \/\/ \.detail'\
 /** Matches a tool call in the documentation for agents, and the response text below it. */
 const shownTool = /A call of `(\w+)` with `(\{.+\})`.*:\n\n```text\n([\s\S]+?)\n```/g;
 
-/** Returns the document with new responses. Keeps a response if only ids, times and similar values have changed. */
+/** Keeps a response in the document if only ids, times and similar values have changed. */
 export async function documentWithAnswers(path: string, url: string): Promise<string> {
   const text = textOf(path);
   let renewed = text;
@@ -68,7 +64,7 @@ async function answerTo(command: string, url: string): Promise<Readonly<Record<s
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Splits a curl command into its parts. The command may contain only single quotes, and a backslash at the end of a line. */
+/** Splits a curl command, which may contain only single quotes, and a backslash at the end of a line. */
 export function partsOf(command: string) {
   const { pathname = "", search = "" } = new URL(
     `http://${/(localhost:8080\S*)/.exec(command)?.[1]?.replaceAll("'", "")}`,
@@ -85,14 +81,14 @@ export interface RecordedExample {
   readonly with_key?: true;
   readonly headers?: Readonly<Record<string, string>>;
   readonly request?: object;
-  /** The status of the response. Missing in a new example until `npm run update` adds the status and the answer. */
+  /** Missing in a new example until `npm run update` adds the status and the answer. */
   readonly status?: number;
   readonly answer?: unknown;
 }
 
 export const exampleIn = (path: string): RecordedExample => JSON.parse(textOf(path));
 
-/** Returns the example with a new response. Keeps the response if only ids, times and similar values have changed. */
+/** Keeps the response of the example if only ids, times and similar values have changed. */
 export async function exampleWithAnswer(path: string, url: string): Promise<string> {
   const recorded = exampleIn(path);
   if (recorded.status === 429) {

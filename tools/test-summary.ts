@@ -1,10 +1,6 @@
 /**
- * Prints the test results of `.ci/run` for each test command. Exits with 1 if:
- * - a test failed, was skipped or did not end
- * - a test command has no results
- * - more than two timed tests passed only at the second attempt
- *
- *     node tools/test-summary.ts results.jsonl
+ * Prints the results of all test commands. Usage: `node tools/test-summary.ts results.jsonl`.
+ * Exits with 1 if a test failed, was skipped or did not end, or if more than two timed tests needed a second attempt.
  */
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";

@@ -1,4 +1,4 @@
-/** Copies the version of the package into `server.json`, which registries of MCP servers read. `npm version` runs this. */
+/** Copies the version of the package into `server.json`, which registries of MCP servers read. */
 import { readFileSync, writeFileSync } from "node:fs";
 
 const file = new URL("../server.json", import.meta.url);

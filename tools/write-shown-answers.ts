@@ -1,4 +1,4 @@
-/** Starts a service and writes its responses into the documents. A new example is a file without `status` and `answer`. */
+/** Writes responses of a service into the documents. A new example is a file without `status` and `answer`. */
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -8,7 +8,7 @@ import { createRandom } from "../../test/support/random.ts";
 export interface Answered {
   readonly status: number;
   readonly tookMs: number;
-  /** The time in milliseconds until the response, minus the time of the search. */
+  /** Milliseconds until the response, minus the time of the search. */
   readonly waitedMs: number;
   readonly endedAt: number;
 }
@@ -33,7 +33,7 @@ export function createClient(url: string): ((depth: number) => Promise<Answered>
   return Object.assign(ask, { [Symbol.dispose]: () => agent.destroy() });
 }
 
-/** Sends requests at random times, like many independent callers. Does not wait for answers before the next request. */
+/** Sends requests at random times, like many independent callers. Does not wait for answers. */
 export async function offer(
   ask: (depth: number) => Promise<Answered>,
   perSecond: number,

@@ -1,4 +1,4 @@
-/** A UCI engine that answers at once with the first legal move. With this engine, a benchmark measures only the service. */
+/** A UCI engine that answers at once with the first legal move, so that a benchmark measures only the service. */
 import { Chess } from "chessops/chess";
 import { parseFen } from "chessops/fen";
 import { makeUci } from "chessops/util";

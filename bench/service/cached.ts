@@ -19,12 +19,7 @@ const callers = 8;
 /** A rate in requests per second that every compared service can serve, even on a small machine. */
 const perSecond = 2000;
 
-/**
- * Measures requests whose answer is cached, as fast as possible (JSON and gRPC) and at a fixed rate (JSON). Compares:
- * - Kibitz with a key
- * - Kibitz without limits
- * - a `node:http` server that parses the request and sends the same response
- */
+/** Compares cached answers of Kibitz with a `node:http` server that always sends the same response. */
 export async function measureCached(
   { rounds, warmSeconds, seconds, beside }: BenchOptions,
   settings: PeerSettings,

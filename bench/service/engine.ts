@@ -26,7 +26,6 @@ export interface BenchEngine {
   readonly command: EngineCommand;
 }
 
-/** Returns the native Stockfish of this machine, or the engine in the given file. */
 export async function nativeEngine(file = nativeStockfish()): Promise<BenchEngine> {
   if (file === undefined) {
     throw new Error("no native Stockfish (Debian: apt-get install stockfish)");
@@ -49,10 +48,7 @@ export async function wasmEngine(): Promise<BenchEngine> {
   return { path: "wasm", id, name, sha256, command: commandOfWasm(build, noSandbox) };
 }
 
-/**
- * Copies the engine and Node to a temporary folder. Engines run as another user, and this user may be unable to read the
- * checkout.
- */
+/** Copies the engine and Node to a temporary folder, because the engines' user may be unable to read the checkout. */
 export async function atOnceEngine(): Promise<BenchEngine> {
   const folder = makeDataFolder();
   chmodSync(folder, 0o755);

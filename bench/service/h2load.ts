@@ -10,9 +10,9 @@ export interface H2Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly bodyFile: string;
-  /** The expected size of a response in bytes. Detects gRPC errors, which have status 200 and no message. */
+  /** Detects gRPC errors, which have status 200 and no message. */
   readonly answerBytes: number;
-  /** The number of connections. A connection has one request in flight. */
+  /** Each caller has a connection with one request in flight. */
   readonly callers: number;
   readonly seconds: number;
   readonly timesFile: string;
@@ -32,7 +32,7 @@ export function loadByH2load(load: H2Load): Promise<Loaded> {
   return loadBy({ ...load, headers }, ["--max-concurrent-streams=1"]);
 }
 
-/** Repeats one HTTP/1.1 request. `perSecond` is the total rate of all callers. Throws Error if a response has another size. */
+/** `perSecond` is the total rate of all callers. Throws Error if a response has another size. */
 export function loadAtRate(load: H2Load, perSecond: number): Promise<Loaded> {
   const headers = { "content-type": "application/json", ...load.headers };
   return loadBy({ ...load, headers }, ["--h1", `--rps=${perSecond / load.callers}`]);
@@ -72,7 +72,7 @@ function readH2load(stdout: string, answerBytes: number): number {
   if (!done || done !== succeeded || failed || errored || timedOut) {
     throw new Error(`not all calls were answered with success:\n${stdout}`);
   }
-  // Use `<` instead of `!==`: at the end, h2load counts the bytes of an incomplete response, but does not count its request.
+  // Use `<`, because h2load counts the bytes of an incomplete last response, but not its request.
   if (dataBytes === undefined || dataBytes < done * answerBytes) {
     throw new Error(
       `${done} answers of ${answerBytes} bytes are more than ${dataBytes} bytes: some were refused`,

@@ -9,7 +9,7 @@ export interface Loaded {
 interface WrkReport {
   readonly requests: number;
   readonly microseconds: number;
-  /** The median response time in microseconds. */
+  /** In microseconds. */
   readonly p50: number;
   readonly p99: number;
   readonly asked: number;
@@ -17,7 +17,7 @@ interface WrkReport {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/** @throws Error if a request failed, or if a position was repeated and `repeats` is false */
+/** Throws Error if a request failed, or if a position was repeated and `repeats` is false. */
 export function readLoaded(stdout: string, repeats: boolean): Loaded {
   const line = stdout.split("\n").find((each) => each.startsWith("{"));
   if (line === undefined) {

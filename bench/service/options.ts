@@ -48,7 +48,6 @@ export interface BenchOptions {
   readonly beside: string | undefined;
 }
 
-/** @throws Error with the usage if an option is invalid */
 export function readOptions(args: readonly string[]): BenchOptions {
   const { values } = parse(args);
   const { full } = values;

@@ -6,7 +6,6 @@ export interface Load {
   readonly file: string;
   readonly callers: number;
   readonly seconds: number;
-  /** True if the same request may be sent several times. */
   readonly repeats: boolean;
 }
 
@@ -18,13 +17,12 @@ export interface PeerSettings {
   readonly folder: string;
 }
 
-/** A service that is compared with Kibitz. */
 export interface Peer {
   readonly name: string;
   readonly about: string;
-  /** True if the engine's hash table is not cleared between requests. Answers then depend on earlier requests. */
+  /** True if the hash table is not cleared between requests. Answers then depend on earlier requests. */
   readonly keepsHash: boolean;
-  /** Returns the reason why this service cannot run on this machine, if there is a reason. */
+  /** Returns the reason why this service cannot run on this machine. */
   lack?(settings: PeerSettings): Promise<string | undefined>;
   start(settings: PeerSettings): Promise<StartedPeer>;
 }

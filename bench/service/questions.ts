@@ -9,10 +9,7 @@ import { createRandom } from "../../test/support/random.ts";
 const pliesMin = 8;
 const pliesMax = 120;
 
-/**
- * Yields different positions from random games without end. The game can continue in each position. The same seed gives the
- * same positions.
- */
+/** Yields different positions that are not the end of a game. The same seed gives the same positions. */
 export function* newPositions(seed: number): Generator<string, never> {
   const random = createRandom(seed);
   const seen = new Set<string>();
@@ -36,13 +33,13 @@ function queened(game: Chess, move: NormalMove): NormalMove {
   return promotes ? { ...move, promotion: "queen" } : move;
 }
 
-/** A rate in requests per second that no compared service reaches. Enough positions are prepared for this rate. */
+/** A rate in requests per second that no compared service reaches. */
 export function perSecondMax(depth: number): number {
   return depth < 4 ? 8000 : depth < 10 ? 2500 : 600;
 }
 
 export interface QuestionBook {
-  /** Writes `count` request bodies, one per line. No earlier file contains the same positions. Returns the path. */
+  /** Writes one request body per line. No earlier file contains the same positions. Returns the path. */
   write(count: number, bodyOf: (nextFen: () => string) => object): string;
   nextFen(): string;
 }

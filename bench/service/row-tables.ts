@@ -16,7 +16,6 @@ export function headingOf({ kind, path, depth, callers, perSecond }: Row): strin
   }
 }
 
-/** Returns a Markdown table, in which all services are compared with the first service. */
 export function rowTable({ kind, measured }: Row): string {
   const [first] = measured;
   if (first === undefined) {

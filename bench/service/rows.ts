@@ -11,12 +11,8 @@ export interface Row {
   readonly path: EnginePath;
   readonly depth: number;
   readonly callers: number;
-  /**
-   * The total rate of all callers in requests per second. If undefined, each caller sends its next request when its previous
-   * request has been answered.
-   */
+  /** The total rate of all callers. If undefined, each caller waits for the answer before its next request. */
   readonly perSecond?: number;
-  /** The results of the services. Every service is compared with the first service. */
   readonly measured: readonly Measured[];
 }
 
@@ -24,10 +20,7 @@ const repeatedCount = 100;
 
 type Running = StartedPeer & Pick<Peer, "name" | "keepsHash">;
 
-/**
- * Measures new positions and repeated positions, as selected in `options.kinds`. In each round, all services get the same
- * positions.
- */
+/** In each round, all services get the same positions. */
 export async function measureRows(
   engine: BenchEngine,
   options: BenchOptions,
@@ -95,10 +88,7 @@ async function warmUp(running: readonly Running[], seconds: number, book: Questi
   }
 }
 
-/**
- * Throws Error if two services find different moves, because their speeds are then not comparable. Ignores services that do not
- * clear the hash table.
- */
+/** Throws Error if two services find different moves. Ignores services that do not clear the hash table. */
 async function compareMoves(running: readonly Running[], depth: number, book: QuestionBook): Promise<void> {
   const fen = book.nextFen();
   const moves = new Map<string, string>();
@@ -116,7 +106,7 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
 
 /** From this depth on, a search takes some tenths of a second. */
 const deep = 12;
-/** Deep searches are measured for at least this number of seconds per caller, so that each caller gets some answers. */
+/** Each caller needs this time to get some answers to deep searches. */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;
 

@@ -3,7 +3,7 @@ import type { Loaded } from "./loaded.ts";
 export interface Turn extends Loaded {
   /** The processor time of the server process per request, in microseconds. */
   readonly serverUs: number;
-  /** The processor time of all child processes of the server per request, in microseconds. */
+  /** The processor time of all child processes per request, in microseconds. */
   readonly enginesUs: number;
   /** The resident memory of the server process at the end of the measurement, in MiB. */
   readonly rssMib: number;
@@ -31,7 +31,7 @@ export function spreadOf(turns: readonly Turn[], figure: Figure): Spread {
   return spread(turns.map(figure));
 }
 
-/** Compares two services round by round, because other load on the machine slows both services in the same round. */
+/** Compares round by round, because other load on the machine slows both services in the same round. */
 export function ratioOf(turns: readonly Turn[], others: readonly Turn[], figure: Figure): Spread {
   return spread(
     turns.map((turn, round) => {
@@ -49,10 +49,7 @@ function spread(values: readonly number[]): Spread {
   return { median, least, most };
 }
 
-/**
- * Interpolates linearly between two values.
- * @param sorted ascending and not empty
- */
+/** Interpolates linearly between two values. `sorted` must be ascending and not empty. */
 export function quantile(sorted: ArrayLike<number>, share: number): number {
   const place = (sorted.length - 1) * share;
   const below = sorted[Math.floor(place)] ?? Number.NaN;

@@ -11,16 +11,14 @@ import { takeTurns } from "./turns.ts";
 const questionCount = 100;
 const callers = 8;
 
-/** The settings of each compared node. The first node has no cache and no store, and searches for every request. */
+/** The settings of each node. The first node has no cache and no store. */
 const sources = {
   "Kibitz, searched": { KIBITZ_CACHE_MB: "0", KIBITZ_STORE_MB: "0" },
   "Kibitz, stored": { KIBITZ_CACHE_MB: "0" },
   "Kibitz, cached": { KIBITZ_STORE_MB: "0" },
 } as const;
 
-/**
- * Repeats a hundred requests. Compares nodes that search again, read the answers from disk, or read the answers from the cache.
- */
+/** Compares answers of a search, answers from disk and answers from the cache. */
 export async function measureStored(
   { depths, rounds, warmSeconds, seconds }: BenchOptions,
   settings: PeerSettings,
@@ -38,7 +36,6 @@ export async function measureStored(
         .split("\n")
         .map((line) => JSON.parse(line));
       for (const [name, { server, headers }] of started) {
-        // Skip the node without cache and store, because it searches each time.
         for (const question of name === "Kibitz, searched" ? [] : questions) {
           await askedTwice(server.url, question, headers);
         }

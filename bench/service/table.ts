@@ -1,6 +1,5 @@
 import type { Spread } from "./statistics.ts";
 
-/** Returns a Markdown table with aligned columns. The first column is aligned to the left, the others to the right. */
 export function table(head: readonly string[], rows: readonly (readonly string[])[]): string {
   const widths = head.map((title, column) =>
     Math.max(3, ...[title, ...rows.map((row) => row[column] ?? "")].map(({ length }) => length)),
@@ -15,7 +14,7 @@ function pad(text: string, width: number, column: number): string {
   return column === 0 ? text.padEnd(width) : text.padStart(width);
 }
 
-/** Returns three or more digits, for example `1,234`, `56.7` or `0.89`. */
+/** Returns at least three digits, for example `1,234`, `56.7` or `0.89`. */
 export function number(value: number): string {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -15,8 +15,8 @@ export interface Measured {
 }
 
 /**
- * Measures the services one after the other. Each second round has the reverse order. Before each measurement, waits until all
- * servers are idle, because a server may continue a search after the client has disconnected.
+ * Before each measurement, waits until all servers are idle, because a server may continue the search of a client that has
+ * gone.
  */
 export async function takeTurns(runners: readonly Runner[], rounds: number): Promise<readonly Measured[]> {
   const turns = new Map(runners.map(({ name }): [string, Turn[]] => [name, []]));
@@ -42,7 +42,7 @@ async function measure(pid: number, load: () => Promise<Loaded>): Promise<Turn> 
   };
 }
 
-/** The number of samples without processor time after which a server is idle. On a busy machine, one sample is not enough. */
+/** After this number of samples without processor time, a server is idle. One sample is not enough on a busy machine. */
 const idleSamples = 3;
 
 async function untilIdle(pid: number): Promise<void> {

@@ -4,17 +4,17 @@ import { Chess } from "chessops/chess";
 import { makeFen } from "chessops/fen";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 
-/** Thrown if the server rejected a request as `overloaded`. The run does not fail for this reason. */
+/** Thrown if a request is rejected as `overloaded`. This error does not fail the run. */
 export class Refused extends Error {}
 
-/** A kind of request. `run` throws if the response is not the expected one. */
+/** `run` throws if the response is not the expected one. */
 export interface Kind {
   readonly name: string;
   readonly weight: number;
   run(): Promise<void>;
 }
 
-/** Returns valid and invalid requests. Each request has a random client address. */
+/** Each request has a random client address. */
 export function mixOf(url: string): readonly Kind[] {
   const grpc = createClient(AnalysisService, createGrpcTransport({ baseUrl: url }));
   const post = (path: string, body: unknown, headers: Record<string, string> = {}, signal?: AbortSignal) =>
@@ -144,7 +144,6 @@ function newAddress(): Record<string, string> {
 
 let game = Chess.default();
 
-/** Returns the next position of a random game, or of a new game if the game is over. */
 export function newFen(): string {
   if (game.isEnd() || game.fullmoves > 80) {
     game = Chess.default();

@@ -1,9 +1,4 @@
-/**
- * Starts three nodes, Redis and HAProxy on this machine. Environment variables such as KIBITZ_SLOTS apply to each node. The
- * nodes do not limit callers unless KIBITZ_ACCESS is set.
- *
- *     npm run cluster [-- --port 8080]
- */
+/** Starts three nodes, Redis and HAProxy. Usage: `npm run cluster [-- --port 8080]`. */
 import { once } from "node:events";
 import { parseArgs } from "node:util";
 import { components, lackOf } from "../../test/support/components.ts";
@@ -37,7 +32,7 @@ stopping.then(() => {
   process.on("SIGINT", () => process.exit(130));
 });
 
-/** True for warnings and errors of a node, and for HAProxy's messages about nodes. HAProxy prints such a message twice. */
+/** True for warnings and errors of a node, and for HAProxy's messages about nodes. */
 function isWorthReading(name: string, line: string): boolean {
   return !isStopping && (name === "haproxy" ? !line.startsWith("[") : /"level":[456]0/.test(line));
 }
@@ -84,5 +79,4 @@ See what happens when a node dies: kill -9 ${nodes[0]?.pid}. Ctrl-C stops everyt
     process.exitCode = 1;
   }
 }
-// Exit without waiting for the remaining work of this process.
 process.exit();

@@ -20,10 +20,7 @@ export interface ProgramOptions {
 const startMaxMs = 10_000;
 const stopMaxMs = 3000;
 
-/**
- * Waits until the program is ready. Throws Error with the last lines of output if the program exits or is not ready in ten
- * seconds.
- */
+/** Throws Error with the last lines of output if the program is not ready in ten seconds. */
 export async function startProgram(
   file: string,
   args: readonly string[],

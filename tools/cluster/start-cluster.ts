@@ -24,7 +24,6 @@ export interface ClusterNode {
   /** Resolves when the process of the node has exited for any reason. */
   readonly ended: Promise<unknown>;
   isRunning(): boolean;
-  /** Resolves with the exit code when the process has exited. */
   stop(signal?: NodeJS.Signals): Promise<number | null>;
   /** Starts the node again with the same port and data folder. */
   start(): Promise<void>;
@@ -98,7 +97,6 @@ async function createNode(
   const dataDir = mkdtempSync(join(tmpdir(), `kibitz-${name}-`));
   const settings = {
     PATH: process.env.PATH,
-    // Trust HAProxy, which forwards the addresses of callers.
     KIBITZ_TRUST_PROXY: "127.0.0.1",
     KIBITZ_DATA_DIR: dataDir,
     ...env,

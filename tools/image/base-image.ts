@@ -8,10 +8,7 @@ import type { Containers } from "./containers.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const cache = cacheFolder("image");
 
-/**
- * Makes a base image like `node:26.10.0-trixie-slim` without a download from an image registry. The image contains a minimal
- * Debian from mmdebstrap, the Node of this checkout, and npm. Throws Error if this Node does not have the version in `name`.
- */
+/** Makes a Debian image without an image registry. Throws Error if the version of Node is not the version in `name`. */
 export function makeBaseImage({ podman, folder }: Containers, name: string): void {
   const [, version = "", suite = ""] = /^node:([\d.]+)-(\w+)-slim$/.exec(name) ?? [];
   const node = join(root, "node_modules/node/bin/node");

@@ -19,13 +19,9 @@ interface BillOfMaterials {
   readonly components: readonly Component[];
 }
 
-/** Programs in the image that are listed as separate components. */
 const programs = { node: "/usr/local/bin/node", stockfish: "/usr/games/stockfish" };
 
-/**
- * Returns a bill of materials in the CycloneDX format: npm packages, Debian packages, Node, and the files of engines.
- * @param image the folder where the image is mounted
- */
+/** Returns the components in the CycloneDX format. `image` is the folder where the image is mounted. */
 export function billOfMaterials(image: string, nodeVersion: string): BillOfMaterials {
   const npm = JSON.parse(
     execFileSync("npm", ["run", "--silent", "sbom"], {

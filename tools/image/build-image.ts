@@ -7,7 +7,6 @@ import type { Containers } from "./containers.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const dockerfile = join(root, "deploy/Dockerfile");
 
-/** Returns the base image of the Dockerfile, for example `node:26.10.0-trixie-slim`. */
 export function baseOfDockerfile(): string {
   const text = readFileSync(dockerfile, "utf8");
   const [, version = ""] = /^ARG NODE=(\S+)$/m.exec(text) ?? [];
@@ -40,9 +39,7 @@ export function buildImage({ podman, folder }: Containers, tag: string): void {
   );
 }
 
-/**
- * Returns volumes that contain the npm settings of this machine. The build reads the volumes. They are not a part of the image.
- */
+/** Returns volumes with the npm settings of this machine. The volumes are not a part of the image. */
 function settingsOfNpm(folder: string): readonly string[] {
   const setting = (key: string) =>
     execFileSync("npm", ["config", "get", key], {
@@ -50,7 +47,7 @@ function settingsOfNpm(folder: string): readonly string[] {
       stdio: ["ignore", "pipe", "ignore"],
     }).trim();
   const configured = setting("cafile");
-  // Use Node's extra certificates, because npm trusts these certificates too.
+  // npm trusts these certificates too.
   const cafile =
     configured === "null" || configured === "" ? (process.env.NODE_EXTRA_CA_CERTS ?? "") : configured;
   const file = join(folder, "npmrc");
@@ -68,7 +65,7 @@ export interface Layer {
   readonly digest: string;
 }
 
-/** Returns the layers of an image. The lowest layer is the first. */
+/** The lowest layer is the first. */
 export function layersOf({ podman }: Containers, tag: string): readonly Layer[] {
   const digests: readonly string[] = JSON.parse(
     podman("inspect", "--format", "{{json .RootFS.Layers}}", tag),

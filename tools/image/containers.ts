@@ -3,7 +3,7 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 
-/** Runs Podman without a daemon. Images and containers are in a temporary store, which is deleted on disposal. */
+/** Images and containers are in a temporary store, which is deleted on disposal. */
 export interface Containers extends Disposable {
   readonly folder: string;
   /** Returns the standard output. Throws Error with the last lines of output if the command fails. */
@@ -16,16 +16,13 @@ interface Failed {
   readonly stdout?: Buffer;
 }
 
-/**
- * Matches Podman's warning that health checks need systemd. The warning is unimportant, because `tryContainer` runs the health
- * check.
- */
+/** Podman warns that health checks need systemd. The warning is unimportant, because `tryContainer` runs the health check. */
 const noTimer = /systemd connection/;
 
 export function openContainers(): Containers {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-image-"));
   const config = join(folder, "containers.conf");
-  // Set lower limits than Podman's default of a million. The default fails if this process has a lower limit.
+  // Podman's default of a million fails if this process has a lower limit.
   writeFileSync(config, '[containers]\ndefault_ulimits = ["nofile=4096:4096", "nproc=4096:4096"]\n');
   mkdirSync(join(folder, "store"));
   const own = [

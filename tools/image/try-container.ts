@@ -12,10 +12,7 @@ export interface TriedImage {
   readonly engines: readonly string[];
 }
 
-/**
- * Runs the image read-only and without capabilities, as `deploy/README.md` recommends. Sends a position to each engine, runs
- * the health check, and stops the container. Throws Error if a step fails.
- */
+/** Runs the image as `deploy/README.md` recommends, with each engine and the health check. Throws Error if a step fails. */
 export async function tryContainer({ podman }: Containers, tag: string): Promise<TriedImage> {
   const port = await freePort();
   const begun = performance.now();

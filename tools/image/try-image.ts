@@ -1,7 +1,4 @@
-/**
- * Builds the image twice, checks that both builds are equal, and runs the image. Writes the bill of materials and the digests
- * to `release/image/`. Run this with `npm run image` as root. Needs Podman, runc and mmdebstrap.
- */
+/** Builds the image twice, compares the builds, and runs the image as root. Needs Podman, runc and mmdebstrap. */
 import { strict as assert } from "node:assert";
 import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
@@ -60,7 +57,6 @@ report(`answers, ${readyMs} ms after it was started, read-only, without a capabi
 const [, nodeVersion = ""] = /^node:([\d.]+)/.exec(base) ?? [];
 const bill = billOfMaterials(image, nodeVersion);
 const debian = bill.components.filter(({ purl }) => purl?.startsWith("pkg:deb/"));
-// Guard against an incomplete list of packages.
 assert.ok(debian.length >= 10, `only ${debian.length} packages of Debian`);
 mkdirSync(release, { recursive: true });
 writeFileSync(join(release, "kibitz-image.cdx.json"), `${JSON.stringify(bill, undefined, 2)}\n`);

@@ -1,4 +1,4 @@
-/** Writes the Grafana dashboard `deploy/monitoring/dashboard.json` from `panels.ts`. `npm run generate` runs this. */
+/** Writes the Grafana dashboard `deploy/monitoring/dashboard.json` from `panels.ts`. */
 import { writeFileSync } from "node:fs";
 import { type Panel, rows } from "./panels.ts";
 

@@ -3,7 +3,7 @@ export interface Panel {
   /** Explains the panel to an operator who does not know Kibitz. */
   readonly about: string;
   readonly unit: "short" | "reqps" | "s" | "percentunit" | "bytes" | "ops";
-  /** Maps the name of each curve to its Prometheus query. Grafana replaces `{{label}}` in a name by the value of the label. */
+  /** Prometheus queries by the names of the curves. Grafana replaces `{{label}}` in a name by the value of the label. */
   readonly lines: Readonly<Record<string, string>>;
 }
 

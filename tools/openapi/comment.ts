@@ -13,7 +13,7 @@ export function commentOf(desc: Exclude<AnyDesc, DescFile>): string {
     .join("\n\n");
 }
 
-/** Returns the first paragraph of the comment as the summary, without its full stop, and the other paragraphs as details. */
+/** The summary is the first paragraph without its full stop. The details are the other paragraphs. */
 export function summaryOf(desc: Exclude<AnyDesc, DescFile>): {
   readonly summary: string;
   readonly details: string;

@@ -40,7 +40,7 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
       description: overview,
       license: { name: "Apache License 2.0", identifier: "Apache-2.0" },
     },
-    // The address of the server is the origin from which a client has loaded the document.
+    // The origin from which a client has loaded the document.
     servers: [{ url: "/", description: "The server that this document comes from" }],
     security: [{}, { apiKey: [] }],
     tags: services
@@ -68,7 +68,6 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
   };
 }
 
-/** Finds the message `Problem`, which no RPC returns directly. */
 function problemMessageOf(services: readonly DescService[]) {
   for (const { file } of services) {
     const found = [file, ...file.dependencies]

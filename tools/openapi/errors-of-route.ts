@@ -1,10 +1,7 @@
 import type { ErrorCode } from "../../src/errors/catalog.ts";
 import type { Route } from "../../src/protocols/json/routes.ts";
 
-/**
- * Returns the error codes of a route. The lists in this file are written by hand. Tests compare the lists with a running
- * service.
- */
+/** The lists in this file are written by hand. Tests compare the lists with a running service. */
 export function errorsOfRoute(route: Route): readonly ErrorCode[] {
   const { method, body } = route;
   return [
@@ -45,10 +42,7 @@ const inBodies: readonly ErrorCode[] = [
 /** Errors of calls that count towards the rate limits. */
 const counted: readonly ErrorCode[] = ["api_key_required", "upgrade_needed"];
 
-/**
- * Errors of calls that need an engine. `deadline_exceeded` is missing, because JSON clients disconnect instead of sending a
- * deadline.
- */
+/** Errors of calls that need an engine. `deadline_exceeded` is missing, because JSON clients send no deadline. */
 const inAnalyses: readonly ErrorCode[] = [
   ...counted,
   "invalid_fen",
@@ -66,8 +60,7 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   Evaluate: inAnalyses,
   FindBestMove: inAnalyses,
   StreamEvaluate: inAnalyses,
-  // Omit `option_not_allowed`, because a review has no engine options. Keep the other errors: an engine may not support a
-  // variant.
+  // Omit `option_not_allowed`, because a review has no engine options.
   ReviewGame: [...inAnalyses.filter((code) => code !== "option_not_allowed"), "invalid_pgn"],
   // Omit the errors of analyses, because a batch returns them in the results of its items.
   EvaluateBatch: counted,
@@ -76,7 +69,7 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   RevokeKey: ["api_key_required"],
 };
 
-/** True if calls of the route count towards the rate limits. The responses then have rate limit headers. */
+/** True if calls count towards the rate limits. The responses then have rate limit headers. */
 export function isCounted({ method }: Pick<Route, "method">): boolean {
   return byMethod[method.name]?.includes("upgrade_needed") ?? false;
 }

@@ -1,6 +1,5 @@
 import { type Json, refTo } from "./json.ts";
 
-/** The response headers, which the proto files do not describe. */
 export const headers = {
   RequestId: {
     description:

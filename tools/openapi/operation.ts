@@ -59,7 +59,6 @@ export function operationOf(route: Route, parts: OperationParts): Json {
   };
 }
 
-/** True if the responses of the route have an ETag header. */
 function hasEtag(route: Route): boolean {
   return route.verb === "GET" && !needsKey(route);
 }
@@ -120,10 +119,7 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
   }
 }
 
-/**
- * Returns the schema of a single event, because OpenAPI 3.1 cannot describe a stream of events.
- * @param nameOfAnswer the name of the last event if this event contains the complete response
- */
+/** OpenAPI 3.1 cannot describe a stream. `nameOfAnswer` is the last event if it contains the complete response. */
 function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {
   const { choice, answer } = eventsOf(method);
   const messageOf = (field: DescField) => schemas.inAnswer(field.message as DescMessage);

@@ -2,10 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { type Json, refTo } from "./json.ts";
 
 export interface ResponseComponents {
-  /**
-   * Stores a response, and returns a reference. Equal responses are stored only once. The name of a response is its error code.
-   * If the response has several error codes, the name contains `operationId`.
-   */
+  /** Returns a reference. A response with several error codes is named after `operationId`. */
   readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
   all(): Json;
 }

@@ -28,7 +28,7 @@ export function schemaOfValue(field: DescField, refer: Refer): Json {
   }
 }
 
-/** @param rules the rules of the value, or of one item if the field is a list */
+/** `rules` are the rules of the value, or of one item if the field is a list. */
 function schemaOfItem(field: DescField, rules: FieldRules | undefined, refer: Refer): Json {
   const keywords = rules && rules.ignore !== Ignore.ALWAYS ? keywordsFromRules(rules, field) : {};
   if (field.enum) {
@@ -59,7 +59,7 @@ function schemaOfWellKnown({ typeName }: DescMessage): Json | undefined {
   }
 }
 
-/** Describes 64-bit integers as numbers, because the JSON API writes 64-bit integers as numbers. */
+/** The JSON API writes 64-bit integers as numbers. */
 function schemaOfScalar(type: ScalarType, field: DescField): Json {
   switch (type) {
     case ScalarType.STRING:
@@ -89,7 +89,7 @@ function schemaOfScalar(type: ScalarType, field: DescField): Json {
 
 export function orNull(schema: Json): Json {
   if (Array.isArray(schema.anyOf)) {
-    // Add null to `anyOf` instead of using `oneOf`, because the code that oapi-codegen makes from `oneOf` cannot parse a word.
+    // Add null to `anyOf`, because the code that oapi-codegen makes from `oneOf` cannot parse a word.
     return { ...schema, anyOf: [...schema.anyOf, { type: "null" }] };
   }
   if (typeof schema.type !== "string") {

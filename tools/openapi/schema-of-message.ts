@@ -29,7 +29,7 @@ function isRequired(field: DescField): boolean {
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
 }
 
-/** Omits the keyword `default`. With this keyword, generated clients would reject a request without the field. */
+/** Omits the keyword `default`, with which generated clients would reject a request without the field. */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
   // A scalar field without `optional` must not be null, because proto3 cannot represent its absence.
@@ -39,10 +39,7 @@ function requestProperty(field: DescField, refer: Refer): Json {
   return { ...(nullable ? orNull(value) : value), description: commentOf(field) };
 }
 
-/**
- * Returns a schema in which all fields are required and additional properties are allowed, because newer services may add
- * fields.
- */
+/** Requires all fields. Allows additional properties, because newer services may add fields. */
 export function schemaOfAnswer(desc: DescMessage, refer: Refer): Json {
   refuseRules(desc);
   return {
@@ -58,10 +55,7 @@ function answerProperty(field: DescField, refer: Refer): Json {
   return { ...(canBeNull(field) ? orNull(value) : value), description: commentOf(field) };
 }
 
-/**
- * Throws if a response type has validation rules. A newer service may send values that break the rules, and strict clients
- * would then reject the response.
- */
+/** Throws if a response type has validation rules, because a newer service may send values that break the rules. */
 function refuseRules(desc: DescMessage): void {
   const ruled =
     desc.fields.find((field) => hasOption(field, fieldOption)) ??
@@ -72,9 +66,7 @@ function refuseRules(desc: DescMessage): void {
   }
 }
 
-/**
- * True for `optional` fields and fields of a `oneof`, which are null if they are not set. All other fields always have a value.
- */
+/** True for `optional` fields and fields of a `oneof`. All other fields always have a value. */
 function canBeNull(field: DescField): boolean {
   return field.oneof !== undefined || field.proto.proto3Optional;
 }
@@ -88,7 +80,7 @@ function descriptionOf(desc: DescMessage): string {
   return [commentOf(desc), ...choices].join("\n\n");
 }
 
-/** Returns a schema that lists the values as lower-case words, with a description of each word. */
+/** Lists the values as lower-case words, with a description of each word. */
 export function schemaOfEnum(desc: DescEnum): Json {
   const words = wordsOfEnum(desc);
   const meanings = desc.values

@@ -3,12 +3,9 @@ import { type Json, refTo } from "./json.ts";
 import type { Refer } from "./schema-of-field.ts";
 import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-message.ts";
 
-/** Creates a schema when a type is first referenced. */
 export interface Schemas {
   readonly inRequest: Refer;
-  /**
-   * Returns a reference to a type in a response. An enum in a response may be any text, because newer services may add words.
-   */
+  /** An enum in a response may be any text, because newer services may add words. */
   readonly inAnswer: Refer;
   all(): Json;
 }
@@ -37,7 +34,7 @@ export function createSchemas(): Schemas {
         made.set(name, one);
         one.schema = schemaOf(desc, role, referTo);
       } else if (known.desc !== desc || (known.role !== "both" && known.role !== role)) {
-        // Reject a type that is used in requests and responses: only responses allow additional properties.
+        // Only responses allow additional properties, so requests and responses cannot use the same type.
         throw new Error(`${desc} and ${known.desc} (in a ${known.role}) need two schemas of one name`);
       }
       const ref = refTo("schemas", name);

@@ -2,18 +2,12 @@ import { spawn } from "node:child_process";
 import { type BenchEngine, hashMb } from "../engine.ts";
 
 export interface BareEngine {
-  /**
-   * @param position a position as in the UCI command `position`: `fen … moves …`
-   * @returns the best move in UCI notation
-   */
+  /** `position` is written as in UCI: `fen … moves …`. Returns the best move in UCI notation. */
   search(position: string, depth: number): Promise<string>;
   stop(): void;
 }
 
-/**
- * Starts an engine that gets `ucinewgame` before each search.
- * @param hash size of the hash table in MiB
- */
+/** Starts an engine that gets `ucinewgame` before each search. `hash` is in MiB. */
 export async function startBareEngine({ command }: BenchEngine, hash = hashMb): Promise<BareEngine> {
   const child = spawn(command.file, command.args, { env: {}, stdio: ["pipe", "pipe", "ignore"] });
   const kill = () => void child.kill("SIGKILL");

@@ -1,9 +1,4 @@
-/**
- * An HTTP server that parses each request and always sends the same response. The server reads this response from standard
- * input when it starts.
- *
- *     node echo.ts <port>
- */
+/** Always sends the response that was read from standard input at the start. Usage: `node echo.ts <port>`. */
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 

@@ -24,13 +24,13 @@ const plans = {
 
 export interface KibitzOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** The folder of another checkout. If set, the Kibitz of that checkout is started. */
+  /** If set, the Kibitz in this folder is started. */
   readonly checkout?: string;
 }
 
 export interface StartedKibitz extends StartedPeer {
   readonly server: Server;
-  /** The header with the API key. Empty if callers have no key. */
+  /** Empty if callers have no API key. */
   readonly headers: Readonly<Record<string, string>>;
 }
 

@@ -1,7 +1,5 @@
 /**
- * A minimal service for comparison. It has a queue, and sends `ucinewgame` after each search, so that answers do not depend on
- * earlier requests. It has no validation, limits, log or cache.
- *
+ * A service without validation, limits, log and cache.
  *     node least.ts <port> <engines> <MiB of hash> <command of the engine...>
  */
 import { spawn } from "node:child_process";

@@ -61,10 +61,7 @@ export interface Program {
   stop(): Promise<unknown>;
 }
 
-/**
- * Runs a program from this folder on a free port. Resolves when the program has answered a first request.
- * @param input text for the standard input of the program
- */
+/** Runs a program from this folder on a free port. Resolves when the program has answered a first request. */
 export async function startProgram(
   interpreter: string,
   program: string,
