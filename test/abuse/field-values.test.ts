@@ -108,7 +108,7 @@ describe("09: unknown fields, options and words are refused", () => {
     ["a FEN", `{"fen":"${long}"}`, ["invalid_fen", "out_of_range"]],
     ["a move", `{"fen":"${startFen}","moves":["${long}"]}`, ["illegal_move", "out_of_range"]],
   ])(
-    "%s that does not exist is refused, and the response does not repeat its name",
+    "an unknown or invalid name or value is refused, and the response does not repeat a long text: %s",
     async (_, body, code) => {
       for (const call of ["/v1/eval", "/v1/bestmove", "/v1/eval/stream"]) {
         expectProblem(await service.post(call, body), { status: 400, code }, body);

@@ -164,7 +164,7 @@ export async function expectProbesAnswered({ url }: Pick<StartedService, "url">)
   }
 }
 
-/** The address of an ordinary caller. No attack uses this address. */
+/** An ordinary caller. No attack uses the address of this caller. */
 const bystander = { localAddress: "127.0.99.1", method: "POST" };
 
 /** Fails if an ordinary caller gets no evaluation. The caller creates a key if the service issues keys. */

@@ -37,7 +37,7 @@ describe.each(targets)("29: a legal position that an engine cannot get out of: %
     );
   }
 
-  test(`if ${target} hangs in a position, the position gets status 200, 503 or 504, and the next one is evaluated`, async () => {
+  test(`if ${target} hangs in a position, the request gets the status 200, 503 or 504, and the next position is evaluated`, async () => {
     const which = await whichEngine();
     const ask = (request: object) => service.post("/v1/eval", { depth: 20, ...which, ...request });
     expect((await ask({ fen: startFen, depth: 4 })).status).toBe(200);
@@ -56,7 +56,7 @@ describe.each(targets)("29: a legal position that an engine cannot get out of: %
     expectUnharmed(await stop());
   });
 
-  test(`if ${target} hangs in a position that every call sends at the same time, each call gets status 200, 503 or 504`, async () => {
+  test(`if many calls send a position in which ${target} hangs, each call gets the status 200, 503 or 504`, async () => {
     const which = await whichEngine();
     const request = { fen: unstoppable, depth: 20, movetime_ms: 300, ...which };
     const { engine, path } = which as { engine?: string; path: string };

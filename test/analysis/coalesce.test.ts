@@ -196,32 +196,29 @@ describe("concurrent equal searches", () => {
   test.each([
     ["all analyses", all],
     ["the last analysis", last],
-  ])(
-    "a caller who wants %s does not join a search that has ended, failed or been cancelled",
-    async (_, ask) => {
-      const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-      const leaving = new AbortController();
-      const endings = [
-        () => runs.at(-1)?.end(1),
-        () => runs.at(-1)?.fail(new Error("broken")),
-        () => leaving.abort(new Error("gone")),
-      ];
-      for (const [index, end] of endings.entries()) {
-        ask(coalescer, "a", work, leaving.signal);
-        await settle();
-        expect(runs).toHaveLength(index + 1);
-        end();
-        if (index < 2) {
-          await settle();
-        }
-      }
-      // The next caller arrives in the same iteration of the event loop.
-      ask(coalescer, "a", work);
+  ])("a request for %s does not join a search that has ended, failed or been cancelled", async (_, ask) => {
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+    const leaving = new AbortController();
+    const endings = [
+      () => runs.at(-1)?.end(1),
+      () => runs.at(-1)?.fail(new Error("broken")),
+      () => leaving.abort(new Error("gone")),
+    ];
+    for (const [index, end] of endings.entries()) {
+      ask(coalescer, "a", work, leaving.signal);
       await settle();
-      expect(runs).toHaveLength(4);
-      expect(runs[3]?.signal.aborted).toBe(false);
-    },
-  );
+      expect(runs).toHaveLength(index + 1);
+      end();
+      if (index < 2) {
+        await settle();
+      }
+    }
+    // The next caller arrives in the same iteration of the event loop.
+    ask(coalescer, "a", work);
+    await settle();
+    expect(runs).toHaveLength(4);
+    expect(runs[3]?.signal.aborted).toBe(false);
+  });
 });
 
 describe("different searches", () => {

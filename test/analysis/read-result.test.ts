@@ -20,7 +20,7 @@ const searched = [
 ];
 const written = JSON.stringify(searched[0]);
 
-test.each(searched)("a search result is the same when it is written and read", (result) => {
+test.each(searched)("a search result is unchanged after writing and reading", (result) => {
   expect(resultFromJson(JSON.parse(JSON.stringify(result)))).toEqual(result);
 });
 

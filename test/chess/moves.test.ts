@@ -40,7 +40,7 @@ describe("moves", () => {
     expect(fen).toBe("Q3k3/8/8/8/8/8/8/4K3 b - - 0 1");
   });
 
-  test.each(["Qxf7#", "Qxf7", "Qxf7+", "h5f7"])("the move %s is read as the same mate", (move) => {
+  test.each(["Qxf7#", "Qxf7", "Qxf7+", "h5f7"])("the move %s is read as the move that gives mate", (move) => {
     const fen = "r1bqkb1r/pppp1ppp/2n2n2/4p2Q/2B1P3/8/PPPP1PPP/RNB1K1NR w KQkq - 4 4";
     expect(positionOf(fen, { moves: [move] }).terminal).toMatchObject({
       reason: "checkmate",

@@ -28,7 +28,7 @@ test("moves to search are accepted in UCI and SAN, and written in a fixed order 
 });
 
 test.each(["e1g1", "e1h1", "O-O", "0-0"])(
-  "castling by %s in the moves to search becomes the notation that the engine expects",
+  "castling by %s in the moves to search is converted to the notation that the engine expects",
   (move) => {
     expect(ucisOf(bothCastle, [move])).toEqual(["e1g1"]);
     expect(ucisOf(bothCastle, [move], true)).toEqual(["e1h1"]);

@@ -170,14 +170,11 @@ test.each([
   ["a depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth` must be from 1 to 30/],
   ["a depth that is not a number", ["eval", mateInOne, "--depth", "deep"], /`depth` must be an integer/],
   ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
-])(
-  "kibitz exits with 2 and a message about %s, with its own engine or with a service",
-  async (_, args, message) => {
-    const { code, stdout, stderr } = await elsewhere(args);
-    expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
-    expect(stderr).toMatch(message);
-  },
-);
+])("kibitz exits with 2 and a message about %s, both with and without --url", async (_, args, message) => {
+  const { code, stdout, stderr } = await elsewhere(args);
+  expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
+  expect(stderr).toMatch(message);
+});
 
 test("the kibitz command and the API suggest the same corrected request", async () => {
   const deep = await runKibitz(["eval", mateInOne, "--depth", "99", "--multipv", "0", "--json"]);

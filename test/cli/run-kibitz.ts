@@ -20,7 +20,7 @@ export type Settings = Readonly<Record<string, string>>;
 const settingsIn = (folder: string) => ({ ...quickestSettings, KIBITZ_DATA_DIR: join(folder, "data") });
 const temporaryFolder = () => mkdtempDisposableSync(join(tmpdir(), "kibitz-test-"));
 
-/** Runs a command in this process, which takes a tenth of the time of {@link spawnKibitz}. */
+/** Runs a command in this process. {@link spawnKibitz} would take ten times as long. */
 export async function runKibitz(
   args: readonly string[],
   env: Settings = {},

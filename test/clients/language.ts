@@ -3,7 +3,7 @@ import type { Need } from "../support/components.ts";
 /** An example or a probe, which the tests start as a child process. */
 export interface Program {
   readonly name: string;
-  /** The command line without the address of the service, which is the last argument. */
+  /** The command line without the last argument, which is the address of the service. */
   readonly command: readonly string[];
   readonly cwd: string;
   readonly env?: Readonly<Record<string, string>>;

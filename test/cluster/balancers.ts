@@ -15,7 +15,7 @@ export interface Balancer {
   readonly name: string;
   /** Bytes. A larger gRPC request is not retried after a node has failed. */
   readonly grpcBodyMax: number;
-  /** Milliseconds after the stop of a node in which calls may fail. */
+  /** Milliseconds. After a node has stopped, calls may fail during this time. */
   readonly mayFailMs: number;
   start(nodes: HaproxyOptions["nodes"], folder: string): Promise<Balanced>;
 }

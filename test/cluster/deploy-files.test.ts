@@ -169,7 +169,7 @@ describeWith(
   });
 
   testWith("prometheus")(
-    "promtool accepts the discovery of nodes in Kubernetes, and the query of the adapter when it is filled in",
+    "promtool accepts the Prometheus configuration for Kubernetes, and the query that the autoscaler uses",
     () => {
       // Debian's Prometheus does not support Kubernetes service discovery. The test checks the rest of the configuration.
       const config = readFileSync(join(deploy, "monitoring/prometheus-kubernetes.yml"), "utf8");

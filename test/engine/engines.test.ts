@@ -150,7 +150,7 @@ describe("engines that cannot start", () => {
     ["engines are being discovered", slowEngines().engines, 0],
     ["the default engine is starting", createFakeEngines({ builds: [wasm], starting: () => never }), 1],
   ])(
-    "a start that is aborted while %s ends at once and leaves no engine running",
+    "if a start is aborted while %s, the start ends at once and leaves no engine running",
     async (_, engines, starts) => {
       const owner = new AbortController();
       const opening = open([engines], { signal: owner.signal });

@@ -38,12 +38,12 @@ test.each([
   expect(identityFromName(name)).toEqual(identity);
 });
 
-test.each(["", "   ", "!!!", "-", "..", "../../etc passwd"])("the name %j is refused", (name) => {
+test.each(["", "   ", "!!!", "-", "..", "../../etc passwd"])("the engine name %j is refused", (name) => {
   expect(identityFromName(name)).toBeUndefined();
 });
 
 test.each(["Stockfish 15.1", "Ünïcode Engine 2", "a\u0000b c", "x".repeat(300)])(
-  "the id from %j is safe in a URL",
+  "the engine id that is made from the name %j is safe in a URL",
   (name) => {
     expect(identityFromName(name)?.id).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
   },

@@ -120,7 +120,8 @@ const forbidden: readonly object[] = [
 ];
 
 /**
- * Sends one disturbing request with unusual options, which may be cancelled or refused. Throws if the outcome is unexpected.
+ * Sends one disturbing request with unusual options. The request may be cancelled or refused. Throws if the outcome is
+ * unexpected.
  */
 async function abuse(calls: Calls, random: ReturnType<typeof createRandom>, asked: Probe): Promise<void> {
   const call = random.pick(["eval", "bestmove", "eval/stream"]);

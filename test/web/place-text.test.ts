@@ -20,7 +20,7 @@ test.each([
   ],
   [{ fen: "no_fen & <b>" }, "#fen=no%5Ffen_%26_%3Cb%3E"],
 ] as const)(
-  "the state %j of the page is written as the fragment %s, and is read back unchanged",
+  "the page state %j is written as the link fragment %s, and is read back unchanged",
   (part, fragment) => {
     const place: Place = { ...startPlace, ...part };
     expect(fragmentOfPlace(place)).toBe(fragment);

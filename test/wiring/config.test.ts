@@ -66,9 +66,12 @@ describe("settings", () => {
     expect(() => loadConfig({ [key]: value })).toThrow(message);
   });
 
-  test.each(describeSettings())("an empty $key has the same effect as an unset one", ({ key }) => {
-    expect(loadConfig({ [key]: "" })).toEqual(loadConfig({}));
-  });
+  test.each(describeSettings())(
+    "the setting $key has the same effect when it is empty and when it is unset",
+    ({ key }) => {
+      expect(loadConfig({ [key]: "" })).toEqual(loadConfig({}));
+    },
+  );
 
   test("all invalid settings are reported together", () => {
     const wrong = { KIBITZ_SLOTS: "none", KIBITZ_PORT: "80a", KIBITZ_PROT: "80", KIBITZ_HASH_MB: "16" };

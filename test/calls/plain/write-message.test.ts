@@ -57,7 +57,7 @@ it("64-bit integers are written as numbers", () => {
   });
 });
 
-it("a oneof is written as fields, of which all but the selected one are null", () => {
+it("the selected field of a oneof is written with its value, and the other fields of the oneof are written as null", () => {
   const writeScore = (score: Message) => plainOf(ScoreSchema, score);
   expect(writeScore(create(ScoreSchema))).toMatchObject({ cp: null, mate: null });
   expect(writeScore(create(ScoreSchema, { value: { case: "cp", value: -35 } }))).toMatchObject({

@@ -251,7 +251,7 @@ describe("a search under way", () => {
 
 describe("the end of standard input", () => {
   test.each(["depth 9", "nodes 900", "movetime 900", "wtime 90000", "btime 90000", "mate 3"])(
-    "a search with %s continues after the end of standard input, and the session ends after its move",
+    "a search with %s continues after the end of standard input, and the session ends after the search has printed its move",
     async (limit) => {
       const { hear, last, hangUp, over } = talk();
       await hear(`go ${limit}`);

@@ -111,7 +111,7 @@ describe("a refusal before the call", () => {
   );
 
   test.each(["Evaluate", "StreamEvaluate"])(
-    "a refused gRPC call of %s with an unknown field is logged once",
+    "a refused gRPC call to %s with an unknown field is logged once",
     async (call) => {
       const requestId = `grpc-${call}`;
       await callGrpc(app.url, call, enveloped({ fen: startFen, x: 1 }), { "x-request-id": requestId });
@@ -123,7 +123,7 @@ describe("a refusal before the call", () => {
 });
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "a call of %s with a malformed chunked body is logged once with its request id",
+  "a call to %s with a malformed chunked body is logged once with its request id",
   async (path) => {
     const requestId = `broken-${path.replaceAll("/", "-")}`;
     const socket = connect(Number(new URL(app.url).port), "127.0.0.1");
@@ -140,7 +140,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "a call of %s with a value out of range is logged once",
+  "a call to %s with a value out of range is logged once",
   async (path) => {
     const requestId = `rules-${path.replaceAll("/", "-")}`;
     const body = JSON.stringify({ fen: startFen, depth: 99 });
@@ -167,7 +167,7 @@ test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
 );
 
 test.each(["/v1/eval", "/v1/eval/stream", `${rpc}/Evaluate`])(
-  "the log line of a call of %s about a finished game names no engine",
+  "the log line of a call to %s with a finished game names no engine",
   async (path) => {
     const requestId = `mated-${path.replaceAll("/", "-")}`;
     const body = JSON.stringify({ fen: "7k/5Q2/6K1/8/8/8/8/8 b - - 0 1" });

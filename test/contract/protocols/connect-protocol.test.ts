@@ -48,7 +48,7 @@ test("a message of more than 4 KiB is refused before decoding if the call is not
 });
 
 test.each(["!!", "e", "e30{"])(
-  "a GET request with the invalid base64 message %j is an invalid argument",
+  "a GET request with the invalid base64 message %j is refused as an invalid argument",
   async (message) => {
     const query = `encoding=proto&base64=1&message=${message}`;
     const path = `${app.url}/chess.analysis.v1.AnalysisService/Evaluate?${query}`;

@@ -67,7 +67,7 @@ describe.each(heads)("through $name", ({ ask: askHeads, ...kind }) => {
     expect(answer.trailers.get("ratelimit")).toBeNull();
   });
 
-  test(`an error that costs nothing has the rate limit windows in its headers through ${kind.name}`, async () => {
+  test(`through ${kind.name}, an error that does not count as a request has the rate limit windows in the headers`, async () => {
     const caller = newCaller();
     const full = [policy, `"burst";r=3;t=${burstS}, "hour";r=100;t=3600`];
     expect(fields(await askHeads(app.url, { fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, caller))).toEqual(full);

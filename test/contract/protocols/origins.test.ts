@@ -129,7 +129,7 @@ describe("with listed origins", () => {
   });
 
   test.each(["https://page.example.org", "http://page.example", "null", "https://PAGE.example"])(
-    "a script of %s cannot read answers, because its origin is not listed",
+    "a script of %s cannot read answers, because this origin is not listed",
     async (origin) => {
       for (const answer of [
         await fetch(`${app.url}/price`, { headers: { Origin: origin } }),

@@ -240,7 +240,7 @@ describe.each(protocols)("an error of the Connect library over $name", (protocol
 });
 
 test.each(protocols.filter((protocol) => protocol !== unary))(
-  "a compressed message without an encoding header is an invalid argument: $name",
+  "a compressed message without an encoding header is refused as an invalid argument: $name",
   async (protocol) => {
     const headers = { ...id, [protocol.encoding]: "identity" };
     const error = await protocol.send(asJson({ fen: startFen }), true, headers);

@@ -177,7 +177,7 @@ describe.each(modes)("in the mode %s", (mode) => {
   }
 
   test.each([...jsonRoutes, ...rpcRoutes, health, unknownCall].map((route) => [route.name, route] as const))(
-    `the server authenticates the client of %s in the mode ${mode}`,
+    `the server authenticates the client that calls %s in the mode ${mode}`,
     async (_, route) => {
       for (const credential of credentials) {
         let authorization = await headerOf(credential);

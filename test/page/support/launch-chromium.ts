@@ -4,7 +4,7 @@ import { findChromium } from "../../support/find-chromium.ts";
 /**
  * Starts Chromium without a window.
  *
- * @param keepsPages enables the back/forward cache, which is on for users
+ * @param keepsPages enables the back/forward cache, as in a user's browser
  */
 export function launchChromium({ keepsPages = false } = {}): Promise<Browser> {
   return chromium.launch({

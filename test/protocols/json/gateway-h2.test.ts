@@ -68,7 +68,7 @@ it.each([
   expect((await ask("GET", "/engines")).status).toBe(200);
 });
 
-it("an HTTP/2 stream is closed if its body exceeds the limit while it is still being sent", async () => {
+it("an HTTP/2 stream is closed if its body exceeds the limit while the client is still sending the body", async () => {
   const stream = session.request({ ":method": "POST", ":path": "/v1/eval", ...json });
   stream.write("x".repeat(70_000));
   const [headers] = (await once(stream, "response")) as [IncomingHttpHeaders & { ":status": number }];

@@ -61,7 +61,7 @@ function eventsOf(text: string): readonly (readonly [string, Record<string, unkn
 }
 
 describe("event streams", () => {
-  it("an event stream has an event for every state, and repeats the last state in the event done", async () => {
+  it("an event stream has an event for every evaluation, and repeats the last evaluation in the event done", async () => {
     const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });
     expect(response.status).toBe(200);
     expect(Object.fromEntries(response.headers)).toMatchObject({
@@ -81,7 +81,7 @@ describe("event streams", () => {
     expect(events[0]?.[1]).toMatchObject({ best_move: null, lines: [], summary: "½\n♞" });
   });
 
-  it("an event stream names each event after its kind, and repeats only the answer in the event done", async () => {
+  it("an event stream names each event after its kind, and repeats only the last evaluation in the event done", async () => {
     stream.mockImplementation(async function* () {
       yield queued(2);
       yield queued(1);

@@ -246,7 +246,7 @@ describe("violations", () => {
 });
 
 describe("errors of a call", () => {
-  it("an error of a handler becomes a problem document with the headers that interceptors added", async () => {
+  it("an error that a handler throws becomes a problem document with the headers that interceptors added", async () => {
     evaluate.mockImplementationOnce(async (_, { outcome }) => {
       outcome?.answerHeaders.set("ratelimit", '"minute";r=0;t=7');
       throw new KibitzError("rate_limited", "Too many.", { retryAfterMs: 6500 });
@@ -263,7 +263,7 @@ describe("errors of a call", () => {
     });
   });
 
-  it("an unexpected exception of a handler is not shown to the caller", async () => {
+  it("an unexpected exception in a handler is not shown to the client", async () => {
     evaluate.mockRejectedValueOnce(new TypeError("secret is not a function"));
     const response = await post("/v1/eval", JSON.stringify({ fen: startFen }));
     const text = await response.clone().text();

@@ -112,7 +112,7 @@ describe("a slow response", () => {
     expect(JSON.parse(sent)).toMatchObject([{ index: 0 }, { index: 1 }]);
   });
 
-  it("a JSON object gets spaces as heartbeats before it", async () => {
+  it("a response with a JSON object begins with spaces as heartbeats while the object is not ready", async () => {
     const release = answerLate(move, review);
     const response = await post("/v1/review", game, json);
     expect(Object.fromEntries(response.headers)).toMatchObject({

@@ -37,7 +37,7 @@ describe("valid JSON", () => {
     expect(objectOf(bytes('\ufeff{"a":1}'))).toEqual({ a: 1 });
   });
 
-  it("the keys `__proto__` and `constructor` are keys like any other", () => {
+  it("the keys `__proto__` and `constructor` have no special meaning in JSON", () => {
     const value = objectOf('{"__proto__":{"admin":true},"constructor":1}');
     expect(Object.keys(value)).toEqual(["__proto__", "constructor"]);
     expect(Object.getPrototypeOf(value)).toBe(Object.prototype);

@@ -5,7 +5,7 @@ import { kindOfRoute, routesFromServices, streamOfRoute } from "../../../src/pro
 import { serviceWith } from "../../calls/plain/made-up-proto.ts";
 
 describe("routesFromServices", () => {
-  it("the JSON routes are exactly those that the protos annotate, with additional bindings", () => {
+  it("the JSON routes are exactly the routes that the proto files annotate, including additional bindings", () => {
     const routes = routesFromServices([AnalysisService, KeyService]);
     const lines = routes.map(
       ({ verb, path, method, body }) => `${verb} ${path} ${method.name}${body ? " *" : ""}`,

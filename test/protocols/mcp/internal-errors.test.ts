@@ -42,7 +42,7 @@ test.each([
   [analyzePosition, { depth: 1 }, "Evaluate"],
   [playMoves, { moves: ["e4"] }, "PlayMoves"],
 ] as const)(
-  "an MCP tool that fails after its search was answered is logged as an error with the request id: $name",
+  "a failure of an MCP tool after its search has finished is logged as an error with the request id: $name",
   async (tool, args, method) => {
     const call = tool.call;
     using broken = vi.spyOn(tool, "call").mockImplementation(async (...given) => {

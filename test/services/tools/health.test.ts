@@ -27,18 +27,21 @@ function start() {
 }
 
 describe("Check", () => {
-  test.each(names)("the health call Check of %j reports if the server accepts calls", async (service) => {
-    const { readiness, client } = start();
-    const statuses = [(await client.check({ service })).status];
-    for (const state of ["ready", "draining"] as const) {
-      readiness.become(state);
-      statuses.push((await client.check({ service })).status);
-    }
-    expect(statuses).toEqual([Status.NOT_SERVING, Status.SERVING, Status.NOT_SERVING]);
-  });
+  test.each(names)(
+    "the health call Check for the service %j reports whether the server accepts calls",
+    async (service) => {
+      const { readiness, client } = start();
+      const statuses = [(await client.check({ service })).status];
+      for (const state of ["ready", "draining"] as const) {
+        readiness.become(state);
+        statuses.push((await client.check({ service })).status);
+      }
+      expect(statuses).toEqual([Status.NOT_SERVING, Status.SERVING, Status.NOT_SERVING]);
+    },
+  );
 
   test.each(["nope", "chess.analysis.v1", Health.typeName])(
-    "the health call Check of the unknown service %j gets NOT_FOUND",
+    "the health call Check for the unknown service %j gets NOT_FOUND",
     async (service) => {
       const error: ConnectError = await start()
         .client.check({ service })

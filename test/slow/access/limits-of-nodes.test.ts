@@ -186,7 +186,7 @@ describeWith("redis")("limits of several nodes", () => {
   });
 
   test.each([1, 2, 5])(
-    "a caller gets at most one extra refusal for each additional node before all nodes enforce the error quota; number of nodes: %i",
+    "for each additional node, a caller gets at most one extra refusal before all nodes enforce the error quota; number of nodes: %i",
     async (count) => {
       const quota = 10;
       const plan = planWith([{ name: "refusals", quota, windowS: 60, unit: "refusal" }]);

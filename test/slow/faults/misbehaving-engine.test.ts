@@ -108,7 +108,7 @@ describe("an engine that misbehaves once", () => {
     ["never answers isready", "unready", ["engine could not be started"]],
     ["ignores every signal and the end of its input", "undying", []],
   ])(
-    "a caller whose engine %s gets an answer, the next caller too, and the log names the failure",
+    "if an engine %s, its caller and the next caller still get results, and the log names the failure",
     async (_, misbehaviour, said) => {
       const complained = await armNextEngine(misbehaviour);
       const first = await ask();

@@ -29,7 +29,7 @@ test("the curl snippet looks like the curl commands in the documentation", () =>
 describe.each(languages)("%s", (language) => {
   const write = (more: Partial<ShownCall>) => snippets[language].write({ ...call, ...more }, "kbz_x");
 
-  test(`a snippet for ${language} takes the key from the environment, and only if the page sent one`, () => {
+  test(`a snippet for ${language} reads an API key from the environment only if the page has sent an API key`, () => {
     expect(write({ withKey: true })).toContain("KIBITZ_API_KEY");
     expect(write({})).not.toContain("KIBITZ_API_KEY");
     const says = snippets[language].needs({ ...call, withKey: true }) + write({ withKey: true });

@@ -13,6 +13,9 @@ test("the page reads every rate window together with its policy", () => {
   ]);
 });
 
-test.each(["", "nonsense", '"unfinished'])("the page reads no rate window from %j", (field) => {
-  expect(rateLimitsFrom(new Headers(field ? { RateLimit: field } : {}))).toEqual([]);
-});
+test.each(["", "nonsense", '"unfinished'])(
+  "the page reads no rate window from the missing or invalid header %j",
+  (field) => {
+    expect(rateLimitsFrom(new Headers(field ? { RateLimit: field } : {}))).toEqual([]);
+  },
+);

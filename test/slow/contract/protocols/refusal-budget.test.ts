@@ -33,7 +33,7 @@ const badPosition = { fen: "8/8/8/8/8/8/8/8 w - - 0 1" };
 const tooDeep = { ...quick, depth: 30 };
 
 test.each(heads)(
-  "a caller over $name who has used up the error quota gets even correct requests refused until Retry-After has passed",
+  "if a caller over $name has used up the error quota, even correct requests are refused until Retry-After has passed",
   async ({ ask, ...kind }) => {
     const caller = newCaller();
     for (let count = 0; count < 4; count++) {
@@ -69,7 +69,7 @@ test("metrics count the requests that the error quota refuses over each protocol
   }
 });
 
-/** Uses up a caller's error quota by an illegal move after a long game, which is expensive to refuse. */
+/** Uses up a caller's error quota with a long game that ends in an illegal move. Refusing such a game is expensive. */
 async function spend(caller: Readonly<Record<string, string>>): Promise<void> {
   const moves = Array.from({ length: 50 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
   const refused = await post(
