@@ -9,7 +9,7 @@ import type { Target } from "./target.ts";
 
 interface RemoteTimes {
   readonly connectMaxMs: number;
-  /** Longer than the longest wait in the queue plus the longest search. */
+  /** The longest time without a message. Longer than the longest wait in the queue plus the longest search. */
   readonly silenceMaxMs: number;
 }
 

@@ -44,7 +44,7 @@ export const doctorCommand: Command = {
   },
 };
 
-/** Omits the version of Node, which `bin/kibitz.js` has already checked. */
+/** Does not check the version of Node: `bin/kibitz.js` has already rejected an old version. */
 function* checkMachine(): Iterable<Finding> {
   const { platform, arch, versions } = process;
   const cores = plural(availableParallelism(), "core");

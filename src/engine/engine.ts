@@ -57,14 +57,14 @@ export type OptionValues = Readonly<Record<string, number | boolean>>;
 /** The first limit that is reached ends the search. */
 export interface SearchJob {
   readonly position: Position;
-  /** In plies, at least 1. */
+  /** The depth limit in plies, at least 1. */
   readonly depth: number | undefined;
-  /** At least 1. Engines exceed this number slightly. */
+  /** The largest number of visited positions, at least 1. Engines exceed this number slightly. */
   readonly nodes: number | undefined;
   readonly movetimeMs: number;
   /** The number of principal variations, at least 1. */
   readonly multipv: number;
-  /** UCI moves without duplicates; castling in Chess960 is `e1h1`. If empty, all legal moves are searched. */
+  /** UCI moves without duplicates, with castling in Chess960 as `e1h1`. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];
   readonly options: OptionValues;
 }
@@ -91,7 +91,7 @@ export interface SearchCounters {
   readonly nodes: number;
   readonly nps: number;
   readonly timeMs: number;
-  /** Per mille. */
+  /** The fill level of the hash table, per mille. */
   readonly hashfull: number;
   readonly tbhits: number;
 }

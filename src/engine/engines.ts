@@ -27,7 +27,7 @@ export interface EnginesOptions {
   readonly onStarted?: (() => void) | undefined;
 }
 
-/** Also starts an engine in advance, so that the first search need not wait. */
+/** Finds the engines. Starts an engine in advance, so that the first search need not wait. */
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
   const { backends, defaultEngine, log, onStarted = () => {} } = options;
   const { engine, path } = options.asked ?? { engine: "latest", path: "auto" };

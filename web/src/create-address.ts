@@ -14,7 +14,7 @@ interface AddressedParts {
 
 export type Address = ReturnType<typeof createAddress>;
 
-/** Stored in an entry of the browser's history, which a reload of the page does not delete. */
+/** The state in the browser's history. A reload of the page does not delete this state. */
 interface EntryState {
   readonly entry: number;
   readonly fen: string;
@@ -53,7 +53,7 @@ export function createAddress({ game, settings }: AddressedParts) {
   let current = { fragment: location.hash, state: state.peek(), game: game.game.peek(), view: view.peek() };
   let entry = 0;
   let isWritten = true;
-  /** On the clock of `performance.now()`. */
+  /** The times of recent history changes, on the clock of `performance.now()`. */
   let writtenAt: number[] = [];
   let resting: ReturnType<typeof setTimeout> | undefined;
 
@@ -179,7 +179,7 @@ export function createAddress({ game, settings }: AddressedParts) {
     if (node) {
       game.goTo(node);
     }
-    // A user cannot undo opening a link.
+    // Opening a link is not an edit that can be undone.
     game.moment.value = { ...game.moment.peek(), before: undefined };
   }
 

@@ -16,7 +16,7 @@ const beginningMaxBytes = 10_000;
 
 export function createPasted({ game, address }: { readonly game: GameState; readonly address: Address }) {
   const waiting: Signal<Waiting | undefined> = signal();
-  /** Hidden when another game is on the board. */
+  /** The message is hidden when another game is on the board. */
   const latestMessage = signal<{ readonly message: string; readonly game: Game } | undefined>(undefined);
 
   function setMessage(message: string | undefined): void {

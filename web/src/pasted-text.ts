@@ -4,7 +4,7 @@ import { plainFen } from "./game/plain-fen.ts";
 export type PastedText =
   /** `text` is the first of `count` FENs. The FEN may be invalid. */
   | { readonly kind: "fen"; readonly text: string; readonly count: number }
-  /** May contain several games and may be invalid. */
+  /** `text` may contain several games, and may be invalid. */
   | { readonly kind: "pgn"; readonly text: string }
   | { readonly kind: "link"; readonly text: string }
   | { readonly kind: "key"; readonly text: string }

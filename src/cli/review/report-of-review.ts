@@ -66,7 +66,7 @@ function nameOf({ tags }: Game, color: Color): string {
 
 const phases = ["opening", "middlegame", "endgame"] as const;
 
-/** In characters. */
+/** The width of the longest phase name with its indentation, in characters. */
 const nameMin = 12;
 /** The total width of all number columns, in characters. */
 const figuresWidth = 33;

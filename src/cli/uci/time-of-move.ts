@@ -21,7 +21,7 @@ const firstMoveMs = 300;
 /** Milliseconds for a search after the clock has run out. The chess program may still accept the move. */
 const clockOutMs = 50;
 
-/** With less time in milliseconds on the clock, no move can be sent in time. */
+/** If less than this number of milliseconds remains on the clock, no move can be sent in time. */
 const clockLeastMs = 10;
 
 /** The longest timer of Node in milliseconds. A longer timer fires at once. */
@@ -29,7 +29,7 @@ const clockMostMs = 2 ** 31 - 1;
 
 const movesExpected = 30;
 
-/** Reserves the overhead of additional moves, because one move can need the entire reserve on a busy machine. */
+/** The overhead is reserved for this number of additional moves, because one move can need the entire reserve. */
 const movesSpare = 2;
 
 /** The largest fraction of the clock for a move. `firstMoveShare` is the largest fraction while no move was found. */

@@ -57,7 +57,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
   const canAsk = computed(() => !position.value.terminal && !request.isWaiting.value);
   /** The evaluations of finished searches by {@link questionKey}. */
   const known = new Map<string, readonly EvaluateResponse[]>();
-  /** On the clock of `performance.now()`. */
+  /** The times of the latest requests, on the clock of `performance.now()`. */
   let calls: readonly number[] = [];
   let running: AbortController | undefined;
   /** The service requested this wait. No position is searched before the wait ends. */
@@ -150,7 +150,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     }
   }
 
-  /** Undefined if the search is unfinished or if the plan allows no greater depth. */
+  /** The depth for a deeper search. Undefined if the search is unfinished or if the plan allows no greater depth. */
   const deeperTo = computed(() => {
     const { depth, stopReason } = latest.value?.search ?? {};
     const most = request.planMaximum("depth");
@@ -304,7 +304,7 @@ export function isUnderWay({ kind }: SearchState): boolean {
   return kind === "asking" || kind === "queued" || kind === "searching" || kind === "waiting";
 }
 
-/** Ignores lower depths, because a deeper search starts again at depth 1. */
+/** Replaces the evaluation of the same depth. Ignores lower depths, because a deeper search starts again at depth 1. */
 function withDepth(
   evaluations: readonly EvaluateResponse[],
   evaluation: EvaluateResponse,

@@ -10,7 +10,7 @@ const fieldId = "fen";
 export function FenField() {
   const { game, pasted } = usePage();
   const field = useRef<HTMLInputElement>(null);
-  // Undefined while the field shows the position on the board.
+  // The edited text. Undefined while the field shows the position on the board.
   const draft = useSignal<string | undefined>(undefined);
   const refused = game.refused.value?.kind === "fen" ? game.refused.value : undefined;
   const { fen } = game.at.value.position;

@@ -6,7 +6,7 @@ import { scoreText } from "../parts/score-text.ts";
 
 interface LinesProps {
   readonly lines: readonly Line[];
-  /** Missing lines appear as empty rows, so that the layout does not move. */
+  /** The number of requested lines. Missing lines appear as empty rows, so that the layout does not move. */
   readonly wanted: number;
 }
 
@@ -24,7 +24,7 @@ export function Lines({ lines, wanted }: LinesProps) {
   );
 }
 
-/** Browsers also send an event when a line appears under a pointer that does not move. */
+/** True if the pointer has moved. Browsers also send an event when a line appears under a pointer that does not move. */
 function usePointerMoves(): () => boolean {
   const moved = useRef(false);
   useEffect(() => {

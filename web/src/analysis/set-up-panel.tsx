@@ -39,7 +39,7 @@ export function SetUpPanel() {
   const { address, game, setUp } = usePage();
   const tool = useSignal<Tool>("move");
   const board = useRef<Api>(undefined);
-  /** Undefined while the field shows the position of the editor. */
+  /** The edited text. Undefined while the field shows the position of the editor. */
   const typed = useSignal<string | undefined>(undefined);
   const { board: pieces, turn, rights, enPassant } = setUp.now.value;
   const fen = typed.value ?? fenOfSetUp(setUp.now.value);

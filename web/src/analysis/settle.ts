@@ -6,7 +6,7 @@ const busyMs = 1300;
 const manyCalls = 20;
 const minuteMs = 60_000;
 
-/** In milliseconds. `calls` are the times of earlier searches. */
+/** `calls` contains the times of earlier searches in milliseconds. */
 export function settleMsAfter(calls: readonly number[], now: number): number {
   return calls.filter((at) => now - at < minuteMs).length < manyCalls ? settleMs : busyMs;
 }

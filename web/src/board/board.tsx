@@ -15,7 +15,7 @@ import "./board.css";
 export interface Arrow {
   readonly from: SquareName;
   readonly to: SquareName;
-  /** 1 is the best line. */
+  /** The rank of the engine's line. 1 is the best line. */
   readonly rank: number;
 }
 

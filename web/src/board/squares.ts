@@ -21,7 +21,7 @@ const steps: Readonly<Record<string, readonly [right: number, down: number]>> = 
   PageDown: [0, 7],
 };
 
-/** Stops at the edge of the board. Returns undefined for keys that do not move the cursor. */
+/** Returns undefined for keys that do not move the cursor. The cursor stops at the edge of the board. */
 export function squareByKey(key: string, from: SquareName, orientation: Orientation): SquareName | undefined {
   const step = steps[key];
   if (step === undefined) {
@@ -54,7 +54,7 @@ export function piecesOf(fen: string): ReadonlyMap<SquareName, Piece> {
   );
 }
 
-/** Measured in squares from the top left corner of the board. */
+/** Returns the centre of a square, measured in squares from the top left corner of the board. */
 export function middleOf(square: SquareName, orientation: Orientation): readonly [x: number, y: number] {
   const x = square.charCodeAt(0) - 97 + 0.5;
   const y = 8 - Number(square[1]) + 0.5;

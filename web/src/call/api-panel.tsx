@@ -16,7 +16,7 @@ import "./api-panel.css";
 
 const states = { open: "under way", done: "answered", aborted: "stopped", failed: "failed" };
 
-/** A value is stored while the panel is open. */
+/** The key in the browser's storage. A value is stored while the panel is open. */
 const place = "kibitz-api-panel";
 
 export function ApiPanel() {

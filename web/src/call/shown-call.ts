@@ -13,9 +13,9 @@ export interface ShownCall {
   /** The host and port of the service for gRPC, such as `localhost:8080`. */
   readonly host: string;
   readonly tls: boolean;
-  /** Such as `/kibitz`, or an empty text. gRPC has no path prefix. */
+  /** The path prefix of the service, such as `/kibitz`, or an empty text. gRPC has no path prefix. */
   readonly prefix: string;
-  /** `chess.analysis.v1.AnalysisService/Evaluate` */
+  /** Such as `chess.analysis.v1.AnalysisService/Evaluate`. */
   readonly procedure: string;
   /** The request in the JSON format of gRPC tools. */
   readonly message: JsonValue;

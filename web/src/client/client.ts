@@ -28,7 +28,7 @@ export interface Client {
   dispose(): void;
 }
 
-/** Includes a path prefix. */
+/** The address includes the path prefix of the service. */
 export function serviceUrl(): string {
   return new URL(".", location.href).href.replace(/\/$/, "");
 }

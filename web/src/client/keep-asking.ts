@@ -2,7 +2,7 @@ import { failureOf } from "./problem.ts";
 
 export interface Wait {
   readonly error: unknown;
-  /** On the clock of `performance.now()`. */
+  /** The time of the retry, on the clock of `performance.now()`. */
   readonly endsAt: number;
   retry(): void;
 }
@@ -12,7 +12,7 @@ interface Options {
   onWait(wait: Wait): void;
 }
 
-/** In milliseconds. These waits apply if the service does not respond. */
+/** The first wait and the longest wait in milliseconds, if the service does not respond. */
 const firstMs = 500;
 const longestMs = 15_000;
 

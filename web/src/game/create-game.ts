@@ -69,7 +69,7 @@ export function createGameState() {
   }
 
   return {
-    /** Assign an earlier moment to return to this moment. */
+    /** Assign an earlier value to return to the earlier state of the game. */
     moment: moment as Signal<Moment>,
     game: game as ReadonlySignal<Game>,
     at: at as ReadonlySignal<GameNode>,

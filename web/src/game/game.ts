@@ -50,7 +50,7 @@ export function gameFromFen(fen: string, moves: readonly string[] = []): FenRead
   const reading = readStart(fen);
   if (reading.kind === "violations") {
     const { violations, suggested } = reading;
-    // A FEN without its moves would be another position.
+    // Suggest no FEN that needs moves, because the FEN without the moves is another position.
     return { kind: "violations", violations, suggestedFen: suggested?.moves ? undefined : suggested?.fen };
   }
   const { position } = reading;

@@ -55,7 +55,7 @@ function readGame(text: string): Game {
   }
   const cut: string[] = [];
 
-  /** The first child is the move `index` of `line`, which contains the played moves. */
+  /** Adds the children of `node`. The first child is the move `index` of `line`, which contains the played moves. */
   function withLines(node: GameNode, written: Node<PgnNodeData>, line: Line, index: number): GameNode {
     let children: readonly GameNode[] = [];
     for (const child of written.children) {

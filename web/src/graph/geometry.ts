@@ -1,12 +1,12 @@
 export interface Place {
   readonly x: number;
-  /** In percent. */
+  /** The height in percent. */
   readonly y: number;
 }
 
 export type Range = readonly [from: number, to: number];
 
-/** Returns a percentage from 0 to 100. */
+/** Returns the position of a value on an axis, from 0 to 100 percent. */
 export function percentOn([from, to]: Range, value: number): number {
   const percent = to === from ? 50 : ((value - from) / (to - from)) * 100;
   return Math.min(100, Math.max(0, Math.round(percent * 100) / 100));

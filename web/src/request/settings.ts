@@ -2,7 +2,7 @@ import type { JsonObject, MessageInitShape } from "@bufbuild/protobuf";
 import { type AnalysisRequestSchema, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { OptionField } from "./option-fields.ts";
 
-/** Texts by their names in the API, such as `depth` or `options.<name>`. Default values are absent. */
+/** The settings by their names in the API, such as `depth` or `options.<name>`. Default values are absent. */
 export type Settings = Readonly<Record<string, string>>;
 
 export type SearchRequest = Omit<
@@ -18,7 +18,7 @@ export const optionPrefix = "options.";
 const numberName = /^(?:depth|multipv|movetime_ms|nodes)$/;
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
 const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
-/** 218 moves of 16 characters, each with a space. No position has more than 218 legal moves. */
+/** Enough for 218 moves of 16 characters and spaces. No position has more than 218 legal moves. */
 const textMaxCharacters = 3_706;
 
 /** Removes unknown settings, and numeric settings whose text is not a number. */

@@ -3,10 +3,10 @@ import { useEffect, useId, useRef, useState } from "preact/hooks";
 import { usePage } from "../page.ts";
 import { type FoundGame, gamesWith, known } from "./found-games.ts";
 
-/** The search field also finds the games that the list does not show. */
+/** The list shows at most this number of games. The search field finds all games. */
 const shownMax = 50;
 
-/** The search field is shown if there are more games. */
+/** A search field is shown if there are more games than this number. */
 const unfilteredMax = 8;
 
 export function GameChooser() {

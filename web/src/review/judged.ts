@@ -44,7 +44,7 @@ const labels: ReadonlyMap<MoveLabel, string> = new Map([
   [MoveLabel.ONLY_MOVE, "The only good move"],
 ]);
 
-/** Never returns labels beside a judgement, because a label such as "Book move" would contradict the judgement. */
+/** Returns no labels for a move with a judgement, because a label such as "Book move" would contradict the judgement. */
 export function remarksOn(move: MoveReview): {
   readonly comment: string;
   readonly labels: readonly string[];

@@ -37,7 +37,7 @@ export function Review() {
   );
 }
 
-/** Does not announce moves of the slider, which announces its own position. */
+/** Announces the move on the board. Ignores moves of the slider, which announces its own position. */
 function useStepAnnouncements(): void {
   const { game, review } = usePage();
   const node = game.at.value;
