@@ -1,7 +1,7 @@
 /** A longer text is not compared with names, because the comparison would be slow. */
 const guessMaxCharacters = 32;
 
-/** Allows at most two typing errors. Ignores case and separators. */
+/** Returns the most similar name with at most two typing errors. Ignores case and separators. */
 export function nearestName(written: string, names: readonly string[]): string | undefined {
   if (written.length > guessMaxCharacters) {
     return undefined;

@@ -7,7 +7,7 @@ export type Turn = () => Promise<void>;
 /** Starts a task of many steps. `check` runs before each time slice. If `check` throws, the task ends. */
 export type BeginWork = (check?: () => void) => Turn;
 
-/** In milliseconds. A time slice can last up to 3 ms, because the last step is not interrupted. */
+/** The time slice of a task in milliseconds. A slice can last up to 3 ms, because the last step is not interrupted. */
 const sliceMs = 1;
 
 /** Divides long tasks into time slices. Each iteration of the event loop runs one slice of one task. */
@@ -23,7 +23,7 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
     let lastTurn: Promise<void> = Promise.resolve();
     let endsAt = Number.NEGATIVE_INFINITY;
 
-    // The previous step may use the rest of the time slice.
+    // Wait until the previous step has started, because this step may use the rest of the time slice.
     async function begin(): Promise<void> {
       if (now() >= endsAt) {
         await nextSlice();
@@ -54,7 +54,7 @@ export interface EventLoopLag extends Disposable {
   isLasting(): boolean;
 }
 
-/** In milliseconds. Each delay sample includes this interval: an idle event loop shows 20 ms. */
+/** The interval of delay samples in milliseconds. Each sample includes the interval: an idle event loop shows 20 ms. */
 const sampleMs = 20;
 /** The limit of an overload, in milliseconds. RFC 8289 (CoDel) also compares the smallest sample with a limit. */
 const lateMs = sampleMs + 50;

@@ -5,7 +5,7 @@ import { type Program, startProgram } from "./programs.ts";
 const deploy = fileURLToPath(new URL("../../deploy/", import.meta.url));
 
 export interface HaproxyOptions {
-  /** For example `127.0.0.1:8081`. */
+  /** The addresses of the nodes, for example `127.0.0.1:8081`. */
   readonly nodes: readonly [string, string, string];
   readonly bind: string;
   readonly config?: string;

@@ -47,7 +47,7 @@ function settingsOfNpm(folder: string): readonly string[] {
       stdio: ["ignore", "pipe", "ignore"],
     }).trim();
   const configured = setting("cafile");
-  // npm trusts these certificates too.
+  // Use Node's extra certificates, because npm trusts these certificates too.
   const cafile =
     configured === "null" || configured === "" ? (process.env.NODE_EXTRA_CA_CERTS ?? "") : configured;
   const file = join(folder, "npmrc");
@@ -65,7 +65,7 @@ export interface Layer {
   readonly digest: string;
 }
 
-/** The lowest layer is the first. */
+/** Returns the layers of an image, lowest layer first. */
 export function layersOf({ podman }: Containers, tag: string): readonly Layer[] {
   const digests: readonly string[] = JSON.parse(
     podman("inspect", "--format", "{{json .RootFS.Layers}}", tag),

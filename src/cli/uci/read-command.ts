@@ -19,7 +19,7 @@ export interface Go {
   readonly depth: number | undefined;
   readonly nodes: number | undefined;
   readonly movetimeMs: number | undefined;
-  /** In moves, not in plies. */
+  /** The number of moves (not plies) in which the side to move must mate. */
   readonly mate: number | undefined;
   readonly movesToGo: number | undefined;
   readonly clocks: Readonly<Record<"white" | "black", Clock>>;

@@ -14,7 +14,7 @@ export interface RunningSearch {
   stopAtOnce(): void;
   /** Starts the clock, because the opponent has played the expected move. */
   ponderhit(): void;
-  /** Handles the end of the input. Ends the search if it waits for a command or has no limit. */
+  /** Call this when the input has ended. Ends the search if the search waits for a command or has no limit. */
   close(): void;
 }
 
@@ -41,11 +41,16 @@ const firstMoveMs = 120;
 const firstRetryMs = 200;
 const retryMaxMs = 10_000;
 
-/** The maximum number of attempts of a search without a clock that waits for no command. */
+/** The maximum number of attempts if the search has no clock and waits for no command. */
 const triesMax = 6;
 const patienceMaxMs = 60_000;
 
-/** In the state `ended`, the best move is known, but the chess program must first send `stop` or `ponderhit`. */
+/**
+ * The states of a search:
+ * - `searching`: the service is searching, or a failed request will be retried.
+ * - `ended`: the best move is known, but the chess program must first send `stop` or `ponderhit`.
+ * - `over`: the best move was sent.
+ */
 export function startSearch(setting: SearchSetting): RunningSearch {
   const { task, watch, narrow, legalMove, mateOf, report } = setting;
   const { time, mate } = task;
@@ -53,7 +58,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   let state: "searching" | "ended" | "over" = "searching";
   let best: EvaluateResponse | undefined;
   let endsAtFirstMove = false;
-  /** On the clock `performance.now()`. 0 if no retry is planned. */
+  /** The time of the next retry on the clock `performance.now()`. 0 if no retry is planned. */
   let retryAt = 0;
   let clock: NodeJS.Timeout | undefined;
   let retry: NodeJS.Timeout | undefined;
@@ -73,7 +78,9 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
   }
 
-  /** Returns a legal move if a clock runs or the game is drawn. In an analysis, an unsearched move would mislead. */
+  /**
+   * Returns a legal move if a clock runs or the game is drawn. In an analysis, returns undefined to avoid a misleading move.
+   */
   function moveInstead(): string | undefined {
     const isDrawn = best?.search?.stopReason === StopReason.TERMINAL;
     if (legalMove === undefined || (time === undefined && !isDrawn)) {

@@ -16,7 +16,7 @@ import { infoLines, scoreOfTurn } from "./write-lines.ts";
 export interface Session {
   readonly greeting: readonly string[];
   receive(line: string): void;
-  /** Handles the end of the input. A running search continues until its end. */
+  /** Call this when the input has ended. A running search continues until its end. */
   close(): void;
   readonly over: Promise<void>;
 }
@@ -46,11 +46,11 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     ...options.declare(),
     "uciok",
   ];
-  /** Undefined if the last `position` command was invalid. */
+  /** The position to search. Undefined if the last `position` command was invalid. */
   let position: Position | undefined;
   let search: RunningSearch | undefined;
   let isClosed = false;
-  /** Reduced when the service rejects a search because of a plan. */
+  /** The limits of a search, which are reduced when the service rejects a search because of a plan. */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
 

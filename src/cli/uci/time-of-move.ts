@@ -56,7 +56,7 @@ export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, o
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** The move is sent slightly after the fixed time, as by other engines. */
+/** Returns times for a fixed time per move. The move is sent slightly after the fixed time, as by other engines. */
 export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };

@@ -28,9 +28,7 @@ interface FoldLimits {
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
-  /**
-   * `completeIfLast`: the iteration is complete if the search ends now. `isReported`: `add` has already returned the snapshot.
-   */
+  /** `completeIfLast`: complete if the search ends now. `isReported`: `add` has already returned the snapshot. */
   let pending:
     | { readonly snapshot: Snapshot; readonly completeIfLast: boolean; readonly isReported: boolean }
     | undefined;
@@ -39,9 +37,7 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   let counters = noCounters;
   let [printsMoves, closed] = [false, false];
 
-  /**
-   * A deeper depth proves that the pending iteration is complete. Returns this iteration if `add` has not returned it before.
-   */
+  /** A deeper depth completes the pending iteration. Returns this iteration if `add` has not returned it before. */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
     pending = undefined;

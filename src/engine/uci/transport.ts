@@ -12,6 +12,6 @@ export interface UciTransport {
   readonly ended: Promise<ProcessEnd>;
   /** The resident memory. Undefined if the operating system does not report the memory. */
   memoryBytes(): number | undefined;
-  /** Undefined if the operating system does not report the processor time. */
+  /** The used processor time. Undefined if the operating system does not report the time. */
   processorMs(): number | undefined;
 }

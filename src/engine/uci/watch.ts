@@ -4,7 +4,7 @@ export interface Deadline {
   clear(): void;
 }
 
-/** Node reads pending input before the call of `missed`, because the expected line may already have arrived. */
+/** Calls `missed` after `ms` milliseconds, but first reads pending input, which may contain the expected line. */
 export function createDeadline(ms: number, missed: () => void): Deadline {
   let lastLook: NodeJS.Immediate | undefined;
   const timer = setTimeout(() => {
@@ -59,9 +59,7 @@ export interface WatchTimes {
   readonly unresponsiveMs: number;
   /** The time between the time limit of a search and `stop`. */
   readonly lateMs: number;
-  /**
-   * The time limit for `bestmove` after `stop`. A search without an `info` line also gets this additional time before `stop`.
-   */
+  /** The time limit for `bestmove` after `stop`. A search without an `info` line gets this time also before `stop`. */
   readonly stopMs: number;
 }
 
@@ -73,7 +71,7 @@ export const defaultWatchTimes: WatchTimes = {
   stopMs: 400,
 };
 
-/** In characters since the start of a search. Ten variations at 245 depths have 0.4 million characters. */
+/** The output limit of a search in characters. Ten variations at 245 depths have 0.4 million characters. */
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 

@@ -2,7 +2,7 @@ import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
 export interface NativeSearch {
-  /** From KIBITZ_NATIVE_ENGINES. If set, no folder is searched. */
+  /** The binaries from KIBITZ_NATIVE_ENGINES. If set, no folder is searched. */
   readonly files: readonly string[] | undefined;
   readonly searchPath: string;
 }

@@ -10,11 +10,11 @@ export type WasmBuild = Omit<
   /** `loader` is the path of the loader in the npm package. The `.wasm` module is in the same folder. */
   readonly package: string;
   readonly loader: string;
-  /** Other files are never run under the id of this build. */
+  /** The digests of the module and the loader. Other files are never run under the id of this build. */
   readonly pin: Pin;
 };
 
-/** Equal in all builds. A test compares author and options with the values that the engines report. */
+/** The fields that are equal in all builds. A test compares author and options with the values of the engines. */
 const stockfish = {
   family: "stockfish",
   license: "GPL-3.0-or-later",
@@ -28,7 +28,7 @@ const stockfish = {
 } as const;
 
 /**
- * Newest first. Single-threaded, because two engines with one thread are twice as fast as one engine with two threads.
+ * The builds, newest first. Two engines with one thread each are twice as fast as one engine with two threads.
  * To install an older version: `npm install stockfish-18@npm:stockfish@18.0.8`.
  */
 export const wasmBuilds: readonly WasmBuild[] = [
