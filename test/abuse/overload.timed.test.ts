@@ -59,7 +59,7 @@ describe("16: 100 searches at a time", () => {
     expect(health.p99Ms).toBeLessThan(100);
   });
 
-  test("100 concurrent searches of one caller are answered or refused with 429 or 503, and health probes take less than 100 ms", async () => {
+  test("100 concurrent searches from one caller are answered or refused with 429 or 503, and health probes take less than 100 ms", async () => {
     const { answers, health } = await storm(limited);
     expectShed(answers, ["concurrency_limited", "rate_limited", "overloaded"]);
     expect(answers.filter(({ status }) => status === 200).length).toBeGreaterThanOrEqual(1);

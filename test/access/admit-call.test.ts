@@ -83,7 +83,7 @@ test("if one caller has used up the error quota, other callers and calls without
   await expect(admit("192.0.2.1", "call")).resolves.toBeDefined();
 });
 
-test("an admitted call is refused later if other calls of the same caller use up the error quota", async () => {
+test("an admitted call is refused later if other calls from the same caller use up the error quota", async () => {
   const { admit, access, accountAt } = await open();
   const admitted = await admit("192.0.2.1");
   expect(() => admitted.check()).not.toThrow();

@@ -55,7 +55,7 @@ describe("a header", () => {
     },
   );
 
-  test("a malformed Authorization header is refused without a store look-up, and the error does not repeat the header", async () => {
+  test("a malformed Authorization header is refused without a look-up in the store, and the error does not repeat the header", async () => {
     const { authenticator, header, key, findByHash } = await issued();
     const headers = [
       "",

@@ -113,7 +113,7 @@ test.each([
   },
 );
 
-test("the first request that an untrusted proxy forwards is logged as a warning, and later ones are not", () => {
+test("the first request that an untrusted proxy forwards is logged as a warning, and later requests are not logged", () => {
   const warned: unknown[] = [];
   const find = createClientAddress(["10.0.0.1"], { warn: (fields, text) => warned.push(fields, text) });
   find({ address: "10.0.0.1", forwardedFor: "198.51.100.7" });

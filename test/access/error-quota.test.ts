@@ -31,7 +31,7 @@ test.each([
   expect(await limits.allWindowsOf(account)).toMatchObject([{ remaining: Math.max(0, 10 - counts) }]);
 });
 
-test("the refusal of a request with a large body reduces the error quota by more than one", async () => {
+test("refusing a request with a large body reduces the error quota by more than one", async () => {
   const limits = await memoryLimits();
   limits.errorQuota.count(account, wrong(), 32 * 1024);
   expect(await limits.allWindowsOf(account)).toMatchObject([{ remaining: 5 }]);

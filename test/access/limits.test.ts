@@ -176,7 +176,7 @@ describe("a store of several nodes", () => {
     expect(await run(limits, account)).toMatchObject({ windows: [{ remaining: 6 }] });
   });
 
-  test("an unexpected error of the shared store is thrown", async () => {
+  test("an unexpected error in the shared store is thrown", async () => {
     const { limits, store } = startNode(1);
     store.enter.mockRejectedValueOnce(new TypeError("a bug"));
     await expect(run(limits, account)).rejects.toThrow("a bug");

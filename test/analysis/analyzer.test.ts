@@ -220,7 +220,7 @@ describe("a failure", () => {
     expect((error as KibitzError).message).not.toContain("secret");
   });
 
-  test("the error of an engine that does not start contains a time to wait", async () => {
+  test("the error about an engine that does not start contains a time to wait", async () => {
     const failure = new EngineFailure("no_start", "slow");
     await expect(analyze(validated(), failure)).rejects.toMatchObject({
       retryAfterMs: 1000,
@@ -377,7 +377,7 @@ const follow = (analyzer: Analyzer, depth: number) =>
 const next = async (events: AsyncIterator<Followed>) => briefly((await events.next()).value);
 
 describe("who follows a search", () => {
-  test("a waiting search reports each change of its queue position, and its analyses after it has started", async () => {
+  test("a waiting search reports each change of its queue position, and after its start the search reports its analyses", async () => {
     const { analyzer, release } = analyzerWithHolds();
     const [first, second, third] = [8, 9, 10].map((depth) => follow(analyzer, depth)) as [
       AsyncIterator<Followed>,

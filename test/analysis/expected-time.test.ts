@@ -117,7 +117,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, limitsOf(20))).toBe(before);
   });
 
-  test("the expected time is learned separately for each build", () => {
+  test("the expected time is measured separately for each build", () => {
     const times = createExpectedTimes();
     const other = buildOf({ path: "native" });
     const before = times.expect(other, limitsOf(14));

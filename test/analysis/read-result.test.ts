@@ -35,7 +35,7 @@ test.each([
   expect(lastResultFromJson({ ...json, lines: [] })).toBeUndefined();
 });
 
-test("a change of the JSON format of results needs a new format version", () => {
+test("a change to the JSON format of results needs a new format version", () => {
   const score = { value: { kind: "cp", cp: 30 }, bound: "exact", wdl: { win: 100, draw: 850, loss: 50 } };
   const move = { capture: false, check: false };
   expect({ resultVersion, ...JSON.parse(written) }).toEqual({
@@ -86,6 +86,6 @@ test.each([
   { best: undefined },
   { counters: undefined },
   { warnings: undefined },
-])("a search result with %j is rejected", (wrong) => {
+])("a stored search result with %j is rejected", (wrong) => {
   expect(resultFromJson({ ...JSON.parse(written), ...wrong })).toBeUndefined();
 });

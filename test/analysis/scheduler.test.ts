@@ -215,7 +215,7 @@ const worksOf = (flow: string, expectedMs: number, count: number, name = flow) =
   }));
 
 describe("waiting work", () => {
-  test("many requests of one caller do not delay another caller for long", async () => {
+  test("many requests from one caller do not delay another caller for long", async () => {
     const order = await orderOf([...worksOf("greedy", 100, 20), ...worksOf("modest", 100, 2)]);
     expect(order.slice(0, 4)).toEqual(["greedy1", "modest1", "greedy2", "modest2"]);
   });
@@ -315,7 +315,7 @@ describe("work that would wait too long", () => {
     expect(scheduler.status()).toMatchObject({ waiting: 2, refused: 1 });
   });
 
-  test("a short search of another caller is admitted even if long searches wait", async () => {
+  test("a short search from another caller is admitted even if long searches wait", async () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     // Short work of another caller waits only for the running search.
     scheduler.enter({ flow: "other", expectMs: () => 50 }, never).catch(() => {});

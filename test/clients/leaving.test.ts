@@ -19,7 +19,7 @@ describe.each(probes)("$name", (program: Program) => {
   });
   afterAll(() => probe.close());
 
-  test("a stream starts with its queue position while it waits for an engine", async () => {
+  test("a stream that waits for an engine begins with its queue position", async () => {
     const holder = holdEngine(app.url);
     await expect.poll(() => metrics.print(), patient).toMatch(/^kibitz_slots_busy 1$/m);
     const asked = probe.ask({

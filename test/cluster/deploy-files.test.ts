@@ -117,7 +117,7 @@ describeWith(
       },
     );
 
-    test("the Helm chart mounts the file of plans into every node, and restarts the nodes after a change of the file", () => {
+    test("the Helm chart mounts the plans file into every node, and restarts the nodes after a change to the file", () => {
       const { "with all that it can have": text = "", "as it is": usual = "" } = rendered;
       const [, quoted = ""] = /^ +plans\.json: (".*")$/m.exec(text) ?? [];
       const reading = plansFromJson(JSON.parse(quoted));

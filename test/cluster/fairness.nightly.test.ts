@@ -29,7 +29,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy", () => {
     limits: { concurrent: 2000, rates: [rateOf("minute", 100_000, 60)] },
   });
 
-  test("the first request of a caller waits for one or two searches, although 1,300 requests of another caller are waiting", async () => {
+  test("the first request from a caller waits for one or two searches, although 1,300 requests from another caller are waiting", async () => {
     await using cluster = await startCluster({
       env: {
         ...waitingEngineSettings(),

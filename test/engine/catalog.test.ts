@@ -156,23 +156,23 @@ describe("a request for", () => {
     });
   });
 
-  test("a request for latest with an engine path that has only prereleases or lite networks gets a prerelease or a lite network", () => {
+  test("if the requested engine path has only prereleases or lite networks, a request for latest gets a prerelease or a lite network", () => {
     expect(catalog(["wasm 19", "native dev-20260110"]).resolve("latest", "native")).toMatchObject(
       build("stockfish-dev-20260110", "native"),
     );
   });
 
-  test("a request for latest with an engine path whose newest version is lite gets an older full version", () => {
+  test("if the newest version with the requested engine path is lite, a request for latest gets an older full version", () => {
     const some = catalog(["wasm 19", "native 20 lite", "native 18"]);
     expect(some.resolve("latest", "native")).toMatchObject(build("stockfish-18", "native"));
   });
 
-  test("a request for latest with an engine path without the operator's default engine gets the newest release with this engine path", () => {
+  test("if the operator's default engine does not have the requested engine path, a request for latest gets the newest release with this engine path", () => {
     const chosen = catalog([...debian, "wasm 18"], "stockfish-15.1");
     expect(chosen.resolve("latest", "wasm")).toMatchObject(build("stockfish-19", "wasm"));
   });
 
-  test("a request for latest with an engine path gets an engine of the default family if this family has the engine path", () => {
+  test("a request for latest gets an engine of the default family if this family has the requested engine path", () => {
     const some = ["wasm 19", "native arasan-25", "native 15.1", "native berserk-13"];
     expect(catalog(some).resolve("latest", "native")).toMatchObject(build("stockfish-15.1", "native"));
     const chosen = catalog(some, "berserk-13");

@@ -218,7 +218,7 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
-  test("an unavailable build is started again without a client, and its engine is then idle", async () => {
+  test("an unavailable build is started again even if no client waits, and the started engine is idle", async () => {
     const { engines, pool, changes, repair } = createBrokenPool();
     await fail(pool);
     repair();

@@ -48,7 +48,7 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("a search whose engine fails is retried once and then fails with the second failure", async () => {
+  test("a search whose engine fails is retried once, and if the retry fails too, the search fails with the second failure", async () => {
     const { engines, search } = supervise({
       conduct: (number) => (number === 1 ? "protocol_error" : "unresponsive"),
     });
@@ -144,7 +144,7 @@ describe("the engine of a search", () => {
   });
 });
 
-test("a search of a disconnected client ends when its engine ends", async () => {
+test("a search whose client has disconnected ends when the engine exits", async () => {
   const stopping = Promise.withResolvers<void>();
   const { pool, search } = supervise({ conduct: () => "go on", stopping: stopping.promise });
   const caller = new AbortController();

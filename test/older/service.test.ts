@@ -3,7 +3,7 @@ import { useApp } from "../support/running-app.ts";
 
 const app = useApp();
 
-test("an older engine version is listed after the newest one and answers requests", async () => {
+test("an older engine version is listed after the newest version, and can analyse a position", async () => {
   const listed = (await (await fetch(`${app.url}/engines`)).json()) as { engines: { id: string }[] };
   const ids = listed.engines.map(({ id }) => id);
   expect(ids).toEqual(["stockfish-19", "stockfish-19-lite", "stockfish-18", "stockfish-18-lite"]);

@@ -98,7 +98,7 @@ describeWith("chromium")("the address", () => {
     expect(await page.getByRole("spinbutton", { name: "Depth" }).inputValue()).toBe("");
   });
 
-  test("the review shows the error of an invalid game in a link", async () => {
+  test("the review shows an error if the game in a link is invalid", async () => {
     const page = await kibitz.open({ address: "#review&pgn=1._f3_Ke2" });
     await page.getByText("'Ke2' is not a legal move for Black").first().waitFor();
     expect(page.url()).toContain("#review&pgn=1._f3_Ke2");

@@ -96,7 +96,7 @@ test("a review is refused if its first search is refused, and its other searches
   expect(stopped).toEqual([1, 2]);
 });
 
-test("a refused later search of a review is retried, and does not count towards the limit while waiting", async () => {
+test("if a later search of a review is refused, the search is retried, and does not count towards the limit while it waits", async () => {
   let tries = 0;
   let held = 0;
   let most = 0;
@@ -158,7 +158,7 @@ test("a review fails if one of its searches was stopped early", async () => {
   await expect(Array.fromAsync(asked)).rejects.toMatchObject({ code: "shutting_down", retryable: true });
 });
 
-test("the searches of a review stop when its reader disconnects", async () => {
+test("the searches of a review stop when the client disconnects", async () => {
   let running = 0;
   const asked = review({
     async *follow(ply, signal) {

@@ -34,7 +34,7 @@ async function firstQueuePosition(events: AsyncIterable<string>): Promise<number
   throw new Error("the stream has no event");
 }
 
-test("a caller's first request is put first in the queue while 1,000 requests of another caller wait at two nodes", async () => {
+test("a caller's first request is put first in the queue while 1,000 requests from another caller wait at two nodes", async () => {
   const leaving = new AbortController();
   const flood = nodes.flatMap(({ url }) =>
     Array.from({ length: 500 }, () => ask(url, "/v1/eval", "192.0.2.1", leaving.signal)),

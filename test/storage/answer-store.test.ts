@@ -115,7 +115,7 @@ describe("stored answers", () => {
     expect(rowsIn(folder)).toBe(400);
   });
 
-  test("stored answers of another format version are ignored", () => {
+  test("stored answers in another format version are ignored", () => {
     const folder = newFolder();
     openIn(folder).store.set("a", { text: "one" });
     expect(openedAnew(folder, { format: { ...format, version: 2 } }).store.get("a")).toBeUndefined();

@@ -93,7 +93,7 @@ test("a database writes each change to disk before confirming it", () => {
   expect(database.prepare("PRAGMA synchronous").get()).toEqual({ synchronous: 2 });
 });
 
-test("a database of a newer Kibitz version is refused and not changed", () => {
+test("a database from a newer Kibitz version is refused and not changed", () => {
   const folder = join(root, "newer");
   openIn(folder).exec("PRAGMA user_version = 99");
   expect(() => openDatabase(folder)).toThrow(/newer Kibitz \(version 99/);
@@ -115,7 +115,7 @@ test("an empty database is migrated only once", () => {
   expect(version()).toEqual(version());
 });
 
-test("a database of the first Kibitz version is migrated with its content", async () => {
+test("a database from the first Kibitz version is migrated with its content", async () => {
   const folder = join(root, "first");
   mkdirSync(folder);
   const first = new DatabaseSync(join(folder, "kibitz.db"));

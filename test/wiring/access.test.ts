@@ -50,7 +50,7 @@ test("API keys, their last use and the used engine time survive a restart", asyn
   ]);
 });
 
-test("a database of a newer Kibitz version is refused, and the error says how to fix the problem", async () => {
+test("a database from a newer Kibitz version is refused, and the error says how to fix the problem", async () => {
   const newer = join(folder, "newer");
   await (await open({ KIBITZ_DATA_DIR: newer }))[Symbol.asyncDispose]();
   const database = new DatabaseSync(join(newer, "kibitz.db"));

@@ -48,7 +48,7 @@ describe("calls in plain JSON", () => {
     });
   });
 
-  test("the error of a plain JSON call with a field of a wrong type contains a corrected request", async () => {
+  test("the error about a plain JSON request with a field of a wrong type contains a corrected request", async () => {
     await expect(callsOf({}).once(evaluate, { fen: "startpos", depth: "9" })).rejects.toMatchObject({
       suggestedRequest: { fen: "startpos", depth: 9 },
     });

@@ -18,7 +18,7 @@ function buffered(...lines: readonly string[]) {
   };
 }
 
-test("with a stored greeting, uci is answered immediately, and later lines wait for the session in their order", () => {
+test("with a stored greeting, uci is answered immediately, and later lines are processed in order as soon as the session is ready", () => {
   const { buffer, say, passed, session } = buffered("uci", "setoption name MultiPV value 2", "isready");
   expect(say.mock.calls.map(([line]) => line)).toEqual(greeting);
   expect(passed).toEqual([]);

@@ -78,7 +78,7 @@ test("a gRPC call above the rate limit fails with RESOURCE_EXHAUSTED", async () 
   expect(statuses).toEqual(["0", "0", "0", "8"]);
 });
 
-test("an MCP tool can be called more often than the rate limit of other calls allows", async () => {
+test("an MCP tool can be called more often than the rate limit for other calls allows", async () => {
   const headers = { "X-Forwarded-For": "203.0.113.201", "Content-Type": "application/json", ...mcp };
   const body = message("tools/call", { name: "play_moves", arguments: { moves: ["e4"] } });
   for (let call = 0; call < 2 * quota; call++) {

@@ -74,7 +74,7 @@ describe("an unreadable request in a batch", () => {
     requests: [{ fen: "a" }, { fen: "b", deph: 3 }, 7, { fen: "c" }, { depth: "x" }, null, { fen: "d" }],
   };
 
-  it("an invalid request of a batch gets a problem at its index, and the other requests are processed", async () => {
+  it("an invalid request in a batch gets a problem at the index of the request, and the other requests are processed", async () => {
     expect(await array(await post(mixed))).toEqual([
       [0, "a"],
       [1, "invalid_type"],

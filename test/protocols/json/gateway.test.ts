@@ -60,7 +60,7 @@ async function problemOf(response: Response) {
 }
 
 describe("an answer", () => {
-  it("a JSON response is one line, has a length and a request id, and must not be cached", async () => {
+  it("a JSON response is one line, has the headers Content-Length and X-Request-Id, and must not be cached", async () => {
     const response = await post("/v1/eval", JSON.stringify({ fen: startFen }), { "X-Request-Id": "mine-1" });
     const body = Buffer.from(await response.arrayBuffer());
     expect(response.status).toBe(200);

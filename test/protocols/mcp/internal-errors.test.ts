@@ -63,7 +63,7 @@ test.each([
   },
 );
 
-test("an internal error of an MCP call is logged once, and its details are not shown to the model", async () => {
+test("an internal error in an MCP call is logged once, and the details of the error are not shown to the model", async () => {
   isSearchBroken = true;
   const { isError, text, logged } = await ask("in-service", "analyze_position", { moves: ["e4"] });
   isSearchBroken = false;

@@ -139,7 +139,7 @@ describe("unknown methods and tools", () => {
   });
 
   test.each([newMessage, oldMessage])(
-    "a call of an unknown MCP tool gets a protocol error with the known tools",
+    "a call to an unknown MCP tool gets a protocol error that lists the known tools",
     async (message) => {
       const { body } = await send(app.url, message("tools/call", { name: "solve_chess", arguments: {} }));
       expect(body.error).toMatchObject({
@@ -369,7 +369,7 @@ test("every MCP response and its log line have the request id", async () => {
   ]);
 });
 
-test("a subscription to changes of the MCP tools is acknowledged and then ended, because the tools never change", async () => {
+test("a subscription to changes in the list of MCP tools is acknowledged and then ended, because the list never changes", async () => {
   const message = newMessage("subscriptions/listen", { notifications: { toolsListChanged: true } });
   const answer = await fetch(`${app.url}/mcp`, {
     method: "POST",

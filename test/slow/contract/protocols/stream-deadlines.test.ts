@@ -89,7 +89,7 @@ describe("the deadline of a unary call", () => {
   );
 });
 
-test("the search of a plain JSON request stops when the caller closes the connection", async () => {
+test("the search for a plain JSON request stops when the caller closes the connection", async () => {
   const leave = new AbortController();
   const left = fetch(`${app.url}/v1/eval`, {
     method: "POST",
