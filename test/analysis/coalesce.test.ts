@@ -142,18 +142,21 @@ describe("concurrent equal searches", () => {
   test.each([
     ["all analyses", all],
     ["the last analysis", last],
-  ])("a shared search that sends %s continues until the last caller disconnects", async (_, ask) => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    const [first, second] = [new AbortController(), new AbortController()];
-    const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
-    await settle();
-    first.abort(new Error("the first has left"));
-    expect(await readers[0]?.ended).toBe(first.signal.reason);
-    expect(runs[0]?.signal.aborted).toBe(false);
-    second.abort(new Error("the last has left"));
-    expect(runs[0]?.signal.reason).toBe(second.signal.reason);
-    expect(await readers[1]?.ended).toBe(second.signal.reason);
-  });
+  ])(
+    "a shared search for callers who want %s continues until the last caller disconnects",
+    async (_, ask) => {
+      const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+      const [first, second] = [new AbortController(), new AbortController()];
+      const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
+      await settle();
+      first.abort(new Error("the first has left"));
+      expect(await readers[0]?.ended).toBe(first.signal.reason);
+      expect(runs[0]?.signal.aborted).toBe(false);
+      second.abort(new Error("the last has left"));
+      expect(runs[0]?.signal.reason).toBe(second.signal.reason);
+      expect(await readers[1]?.ended).toBe(second.signal.reason);
+    },
+  );
 
   test("a shared search is cancelled if its only reader stops reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];

@@ -252,8 +252,10 @@ describe("a test proto", () => {
       'option (buf.validate.message).cel = {id: "a" expression: "true"};\n// A.\nstring a = 1;',
       /Answer has a rule/,
     ],
-  ])("the OpenAPI generator refuses a validation rule for %s of a response", (_, members, complaint) => {
-    const text = `${head}
+  ])(
+    "the OpenAPI generator refuses a response message that has a validation rule for %s",
+    (_, members, complaint) => {
+      const text = `${head}
 // Request.
 message Request {}
 // Answer.
@@ -266,8 +268,9 @@ service BareService {
   // Get.
   rpc Get(Request) returns (Answer) { option (google.api.http) = {post: "/bare" body: "*"}; }
 }`;
-    expect(() => make(text)).toThrow(complaint);
-  });
+      expect(() => make(text)).toThrow(complaint);
+    },
+  );
 
   test.each([
     ["a field without a comment", "message Bare { string bare = 1; }", /Bare has no comment/],

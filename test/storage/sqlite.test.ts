@@ -51,7 +51,7 @@ afterEach(() => {
 testKeyStore("SQLite", () => createSqliteKeyStore(openNew()));
 testUsageStore("SQLite", () => createSqliteUsageStore(openNew()));
 
-test("a database and its folders are created, and the database has its content when it is opened again", async () => {
+test("a missing database is created together with its folders, and still has its content when the database is opened again", async () => {
   const folder = join(root, "not", "there", "yet");
   const first = openDatabase(folder);
   await createSqliteKeyStore(first).create(keyRecord({ id: "a" }));

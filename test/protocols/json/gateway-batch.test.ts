@@ -153,7 +153,7 @@ describe("an invalid batch", () => {
 
 describe("an error after the first result of a batch", () => {
   it.each(["*/*", ndjson])(
-    "an error after the first result of a batch becomes the problem of every unanswered request, with Accept: %s",
+    "if a batch fails after the first result, every unanswered request gets the error as its problem, with Accept: %s",
     async (accept) => {
       call.mockImplementation(async function* () {
         yield answer(1, "b");

@@ -123,7 +123,7 @@ describe("event streams", () => {
 
 describe("an error", () => {
   it.each(["*/*", "text/event-stream"])(
-    "an error before the first event of a stream is an ordinary problem document, with Accept: %s",
+    "if a stream fails before the first event, the error is an ordinary problem document, with Accept: %s",
     async (accept) => {
       stream.mockImplementation(() =>
         states(new KibitzError("out_of_range", "too deep", { violations: [depthViolation] })),
@@ -141,7 +141,7 @@ describe("an error", () => {
     [new KibitzError("engine_timeout", "slow"), "engine_timeout", 504],
     [new Error("secret"), "internal", 500],
   ])(
-    "an error after the first event of a stream is sent as the last event: %s",
+    "if a stream fails after the first event, the error is sent as the last event: %s",
     async (error, code, status) => {
       stream.mockImplementation(() => states("a", error));
       const response = await post("/v1/eval/stream", { "X-Request-Id": "mine" });

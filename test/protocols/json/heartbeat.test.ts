@@ -156,14 +156,14 @@ it("a quick JSON response has a Content-Length and no heartbeats", async () => {
 describe("an error in a slow JSON response", () => {
   const overloaded = new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });
 
-  it("an error after a long wait still has its HTTP status if no heartbeat was sent", async () => {
+  it("if a call fails after a long wait but before the first heartbeat, the error still has its HTTP status", async () => {
     setTimeout(answerLate(waiting, overloaded), 5 * heartbeatMs);
     const response = await post("/v1/review", game, json);
     expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
     expect(await response.json()).toMatchObject({ code: "overloaded" });
   });
 
-  it("an error after a heartbeat is sent in the body over HTTP/1.1, and the response is then aborted", async () => {
+  it("if a call fails after a heartbeat over HTTP/1.1, the error is sent in the body, and the response is then aborted", async () => {
     const release = answerLate(move, overloaded);
     const response = await post("/v1/review", game, json);
     expect(response.status).toBe(200);
@@ -179,7 +179,7 @@ describe("an error in a slow JSON response", () => {
     expect(JSON.parse(sent)).toMatchObject({ status: 503, code: "overloaded", retry_after_ms: 2000 });
   });
 
-  it("an error after a heartbeat is sent in the body over HTTP/2, and the response is then aborted", async () => {
+  it("if a call fails after a heartbeat over HTTP/2, the error is sent in the body, and the response is then aborted", async () => {
     await using served2 = await serveGateway({}, "h2c", streams);
     const release = answerLate(move, overloaded);
     const session = connect2(served2.url);

@@ -36,7 +36,7 @@ async function* batchOf(url: string, requests: readonly object[]): AsyncGenerato
   }
 }
 
-test("after a kill in the middle of a batch, the next server has the finished answers stored and searches only the others", async () => {
+test("after a kill in the middle of a batch, the next server finds the finished answers in the store and searches only the other positions", async () => {
   const settings = { KIBITZ_DATA_DIR: join(home, "killed"), KIBITZ_STORE_MB: "16", KIBITZ_SLOTS: "1" };
   const server = await serve(settings);
   // The last search still runs when the server is killed.

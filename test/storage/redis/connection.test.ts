@@ -31,7 +31,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await bare.ask("GET", ["one:name"])).toBe("♔");
   });
 
-  test("a Redis connection runs scripts, even if Redis has lost them", async () => {
+  test("a Redis connection can run its scripts even if Redis no longer knows the scripts", async () => {
     const one = await connect();
     const add = redisScript("add", "return redis.call('INCRBY', KEYS[1], ARGV[1])");
     expect(await one.run(add, ["sum"], [2])).toBe(2);
