@@ -194,7 +194,7 @@ async function send({ frames, times, begin = [], deaf }: Flood): Promise<FrameCl
 
 describe("30: a flood of frames", () => {
   test.each(Object.entries(floods))(
-    "a flood of %s closes its own connection at most, and does not affect other callers",
+    "a flood of %s may close the connection of the sender, but does not affect other callers",
     async (_, flood) => {
       const stop = await watchHealth(service);
       const client = await send(flood);

@@ -28,7 +28,7 @@ describe("28: SIGTERM under load", () => {
 });
 
 test.each([0, 50, 150, 300, 600])(
-  "SIGTERM %i ms after the start ends the service and its engines",
+  "a SIGTERM that is sent %i ms after the start stops the service and its engines",
   async (ms) => {
     const { pid, stderr, ended, stop } = startKibitz(["serve"], env);
     const complaints = text(stderr);
@@ -46,7 +46,7 @@ test.each([0, 50, 150, 300, 600])(
 describe("28: SIGKILL", () => {
   const service = useService();
 
-  test("after SIGKILL of the service no engine continues its search", async () => {
+  test("if the service is killed with SIGKILL, no engine continues its search", async () => {
     void service.post("/v1/eval", { fen: startFen, depth: 30, movetime_ms: 60_000 }).catch(() => {});
     await sleep(300);
     const engines = service.engines();

@@ -128,7 +128,7 @@ test("a call that exceeds the call rate of its address is refused with the time 
   await expect(admit("message")).rejects.toMatchObject({ code: "rate_limited" });
 });
 
-test("the response to a call within the call rate has no rate limit header", async () => {
+test("the response to a call has no rate limit header if the call rate is not exceeded", async () => {
   const { admit } = await openWithCalls();
   const outcome = createOutcome();
   await admit("call", undefined, outcome);

@@ -75,7 +75,7 @@ describe("behind trusted proxies", () => {
     ["10.1.2.3", "198.51.100.7, nonsense, 10.0.0.2", "10.0.0.2"],
     ["10.1.2.3", "", "10.1.2.3"],
   ])(
-    "the trusted proxy %s with X-Forwarded-For %j forwards for the caller %s",
+    "a request from the trusted proxy %s with X-Forwarded-For %j has the caller address %s",
     (peer, forwardedFor, expected) => {
       expect(addressOf(peer, forwardedFor, trusted)).toBe(expected);
     },

@@ -365,7 +365,7 @@ describe("the default build", () => {
 });
 
 describe("a memory limit", () => {
-  test("the memory limit stops the engines with the longest idle time for a requested engine", async () => {
+  test("if memory is short, the engines with the longest idle time are stopped, so that a requested engine can start", async () => {
     const { engines, pool } = createFakePool({}, 700e6);
     const first = await pool.acquire(lite, forever);
     const second = await pool.acquire(lite, forever);
@@ -421,7 +421,7 @@ describe("a memory limit", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
   });
 
-  test("the memory limit expects that a new engine needs as much memory as running engines of its build", async () => {
+  test("the memory limit assumes that a new engine needs as much memory as the running engines of the same build", async () => {
     const { engines, pool } = createFakePool({ memoryBytes: () => 200e6 }, 900e6);
     pool.release(await pool.acquire(full, forever));
     pool.release(await pool.acquire(lite, forever));
@@ -432,7 +432,7 @@ describe("a memory limit", () => {
   });
 });
 
-test("the log has every engine failure with its cause", async () => {
+test("the log contains every engine failure with its cause", async () => {
   const warn = vi.spyOn(silentLog, "warn");
   onTestFinished(() => warn.mockRestore());
   const { pool } = createFakePool({ conduct: () => "exited" }, 1e9);

@@ -56,7 +56,7 @@ describe("a search whose engine fails", () => {
     expect(engines.starts).toBe(2);
   });
 
-  test("a failure caused by a position counts towards its quarantine even after the client has disconnected", async () => {
+  test("a failure caused by a position counts towards the quarantine of this position even after the client has disconnected", async () => {
     const { engines, search } = supervise({ conduct: () => "go on", stopping: new Promise(() => {}) });
     const failures = [
       new EngineFailure("overtime", "ignored stop", { blamesPosition: true }),

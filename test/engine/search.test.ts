@@ -78,7 +78,7 @@ describe("a search", () => {
     });
   });
 
-  test("a search without a progress callback has the same result", async () => {
+  test("a search returns the same result with and without a progress callback", async () => {
     const done = await searchOf({}, go, iteration(13, "d2d4"), iteration(14, "e2e4"), "bestmove e2e4");
     expect(done).toMatchObject({ bestMove: "e2e4", endedBy: "depth", snapshot: { depth: 14 } });
   });
@@ -145,7 +145,7 @@ describe("a search", () => {
 });
 
 describe("the limits of a search", () => {
-  test("a search reports the end by depth only if the requested depth is complete", async () => {
+  test("a search reports that the depth limit ended the search only if the requested depth is complete", async () => {
     const bound = "info depth 14 score cp 30 upperbound time 9 pv e2e4";
     expect(await searchOf({}, go, bound, "bestmove e2e4")).toMatchObject({
       endedBy: "time",
@@ -190,7 +190,7 @@ describe("the limits of a search", () => {
     });
   });
 
-  test("a search with searchmoves asks for at most one line for each allowed move", async () => {
+  test("a search with searchmoves requests at most one line for each allowed move", async () => {
     const { session, conversation } = await openScripted();
     const lines = [iteration(14, "e2e4", "multipv 1 "), iteration(14, "d2d4", "multipv 2 ")];
     conversation
@@ -380,7 +380,7 @@ describe("a client that disconnects", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("a disconnect before the search sends no command to the engine", async () => {
+  test("if the client disconnects before the search, the engine gets no command", async () => {
     const { session } = await openScripted();
     const gone = AbortSignal.abort(new Error("gone"));
     await expect(session.search(jobOf(), gone)).rejects.toThrow("gone");

@@ -134,7 +134,7 @@ describe("the greeting", () => {
     expect(conversation.killed).toBe(true);
   });
 
-  test("a client that disconnects before an engine start sends no command to the engine", async () => {
+  test("if the client disconnects before an engine start, the engine gets no command", async () => {
     const conversation = script();
     const gone = AbortSignal.abort(new Error("too late"));
     await expect(start(conversation, buildOf(), gone)).rejects.toThrow("too late");
@@ -192,7 +192,7 @@ describe("cleaning", () => {
     expect(await next).toMatchObject({ bestMove: "d2d4", snapshot: { depth: 14 } });
   });
 
-  test("a second bestmove of the previous search kills the engine, and the next search can be retried", async () => {
+  test("an engine that prints a second bestmove for the previous search is killed, and the next search can be retried", async () => {
     const { session, conversation } = await cleaning();
     conversation.expect(position).expect(go);
     const next = session.search(jobOf(), forever);

@@ -73,7 +73,7 @@ test("a problem document has every documented field", async () => {
   });
 });
 
-test("a violation in a FEN has its offset and token in every call with a FEN", async () => {
+test("in every call with a FEN, the violation for an invalid FEN contains the offset and the token", async () => {
   const request = { fen: ` ${startFen.replace("w", "white")}` };
   const problem = {
     errors: [{ pointer: "/fen", ply: null, token: "white", offset: 45, line: null, column: null }],

@@ -24,7 +24,7 @@ test("the page finds the games of a text with their tags", async () => {
   expect(games[1]?.text).toMatch(/^\[Event "London"\]\n/);
 });
 
-test("the page converts line ends of a PGN as a text field does", async () => {
+test("the page converts the line ends of a PGN in the same way as a text field", async () => {
   const [first] = await foundGames(twoGames);
   expect(first?.text).not.toContain("\r");
 });
@@ -39,7 +39,7 @@ test("a blank text contains no game", async () => {
   expect(await foundGames(" \n ")).toEqual([]);
 });
 
-test("a search finds games by words in their tags", async () => {
+test("the search field finds games by words in the tags of the games", async () => {
   const games = await foundGames(twoGames);
   expect(gamesWith("MORPHY paris", games).map(({ number }) => number)).toEqual([1]);
   expect(gamesWith("", games)).toHaveLength(2);
