@@ -14,7 +14,7 @@ const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;
 type Limits = NonNullable<ListenerOptions["limits"]>;
 type Client = Awaited<ReturnType<typeof open>>;
 
-/** Starts a server that leaves requests to `/busy` unanswered. */
+/** Starts a server that never responds to requests for `/busy`. */
 async function start(limits: Limits, more: Partial<ListenerOptions> = {}) {
   const busy: NodeResponse[] = [];
   const handler: RequestHandler = (req, res) => {

@@ -31,7 +31,7 @@ async function start(options: BodyBudgetOptions) {
       return true;
     },
   ]);
-  /** Sends the first bytes of a body, and waits until the server has read them. */
+  /** Sends the first `bytes` bytes of a body, and waits 50 ms, so that the server can read these bytes. */
   return async (from: string, bytes: number, { length = bytes, forwardedFor = from, wait = false } = {}) => {
     const client = await open(port, from);
     onTestFinished(() => void client.socket.destroy());

@@ -8,7 +8,7 @@ import { startListener } from "./start-listener.ts";
 
 const silenceTimeoutMs = 400;
 
-/** Responds after three times the silence timeout. For `/kept`, the handler asks the server to keep the connection open. */
+/** Responds after three times the silence timeout. While it works on `/kept`, the handler calls `keepOpen`. */
 const late: RequestHandler = (req, res) => {
   const working = setInterval(() => req.url === "/kept" && keepOpen(res), 50);
   void sleep(3 * silenceTimeoutMs).then(() => {

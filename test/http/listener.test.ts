@@ -324,7 +324,7 @@ describe("slow connections", () => {
   });
 });
 
-/** Returns a HEADERS frame of `GET /` for the host x, with one long header. */
+/** Returns an HTTP/2 HEADERS frame of the request `GET /`, with one long header. */
 function headersFrame(stream: number, ended: boolean): Buffer {
   const value = Buffer.concat([Buffer.of(0, 1, 0x61, 100), Buffer.alloc(100, "b")]);
   const block = Buffer.concat([Buffer.of(0x82, 0x86, 0x84, 0x01, 1, 0x78), value]);

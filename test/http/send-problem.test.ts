@@ -10,7 +10,7 @@ import { startListener } from "./start-listener.ts";
 
 const error = new KibitzError("body_too_large", "Too much.");
 
-/** Refuses requests: `/unread` immediately, `/part` after 64 KiB of the body. */
+/** Refuses requests for `/unread` immediately, and requests for `/part` after reading 64 KiB of the body. */
 const refuse: RequestHandler = (req, res) => {
   if (req.url === "/unread") {
     sendProblem(req, res, error);

@@ -28,7 +28,9 @@ export const unlimitedListener = {
   isProbe: (path) => path === "/healthz",
 } satisfies ListenerOptions;
 
-/** Starts a server on a free port until the test ends. The handlers run before the health probes. */
+/**
+ * Starts a server on a free port until the test ends. The server passes each request to `handlers` before the health probes.
+ */
 export async function startListener(
   handlers: readonly RequestHandler[] = [],
   limits: ListenerOptions["limits"] = {},

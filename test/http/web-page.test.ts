@@ -43,7 +43,7 @@ interface Answer {
   readonly body: Buffer;
 }
 
-/** Sends a request without adding headers or decoding the response, unlike fetch. */
+/** Sends a request. Unlike `fetch`, adds no headers and does not decompress the response. */
 function ask(url: string, headers: Record<string, string> = {}, method = "GET"): Promise<Answer> {
   return new Promise((resolve, reject) => {
     request(url, { method, headers }, (answer) => {

@@ -14,12 +14,15 @@ import type { EngineChoice } from "./engine-choices.ts";
 import { choiceOfRow, engineRows } from "./engine-rows.ts";
 
 /**
- * The number of disturbing requests for each engine. There are more callers than slots, so every engine serves several callers.
+ * Requests to each engine that could affect later searches. The callers outnumber the slots, so every engine serves several
+ * callers.
  */
 const abusingCalls = 1500;
 const abusers = 4;
 
-/** A request that has only a depth limit, so its answer is always the same. */
+/**
+ * A request whose only limit is a depth. The engine gives the same answer each time, because time does not affect the search.
+ */
 interface Probe {
   readonly protocol: "eval" | "bestmove" | "eval/stream" | "gRPC";
   readonly fen: string;
@@ -120,8 +123,8 @@ const forbidden: readonly object[] = [
 ];
 
 /**
- * Sends one disturbing request with unusual options. The request may be cancelled or refused. Throws if the outcome is
- * unexpected.
+ * Sends one random request that could affect later searches: unusual, invalid or cancelled.
+ * @throws Error if the response is unexpected
  */
 async function abuse(calls: Calls, random: ReturnType<typeof createRandom>, asked: Probe): Promise<void> {
   const call = random.pick(["eval", "bestmove", "eval/stream"]);

@@ -4,10 +4,7 @@ import { testWith } from "../support/needs.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const kills = 200;
-/**
- * The maximum of the median start time of an engine, in milliseconds. A single start may be slower, because searches use the
- * cores at the same time.
- */
+/** The median time that an engine needs to start must be shorter than this time, in milliseconds. */
 const readyMaxMs: Readonly<Record<string, number>> = { native: 500, wasm: 1500 };
 
 const dataDir = useTemporaryFolder();

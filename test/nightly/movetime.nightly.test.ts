@@ -20,8 +20,8 @@ const positions = benchPositions(19);
 const dataDir = useTemporaryFolder();
 
 /**
- * Measures from the request to the last byte of the response. Subtracts the time in which the server or the test waited for a
- * core.
+ * The measured time ends with the last byte of the response. Time in which the server or the test waited for a core is
+ * subtracted.
  */
 test.each(engineRows)(
   "99 of 100 searches with a movetime are answered within movetime + 100 ms on %s",

@@ -25,7 +25,7 @@ const dataDir = useTemporaryFolder();
 interface Answer {
   readonly status: number;
   readonly retryAfterS: number | undefined;
-  /** Milliseconds, without the time in which the server or the test waited for a core. */
+  /** The response time in milliseconds. Time in which the server or the test waited for a core is subtracted. */
   readonly tookMs: number;
 }
 
@@ -75,10 +75,7 @@ function nextBody(): string {
 
 const evaluate = (body = nextBody()) => ask("/v1/eval", body);
 
-/**
- * `ranMs` is the processor time of all engines. `readyMs` is the processor time plus the time in which the engines waited for a
- * core.
- */
+/** `ranMs` is the total processor time of all engines. `readyMs` also includes the time in which engines waited for a core. */
 interface Engines {
   readonly ranMs: number;
   readonly readyMs: number;

@@ -90,7 +90,7 @@ describe("client generators", () => {
     expect(unreadable(generated)).toEqual([]);
   });
 
-  /** Returns the paths in the document that client generators cannot process, each with the reason. */
+  /** Finds parts of the document that client generators cannot process. Returns the path of each part with the reason. */
   function unreadable(document: Document): readonly string[] {
     const { schemas, responses } = document.components;
     const operations = Object.values(document.paths).flatMap((path) => Object.values(path));

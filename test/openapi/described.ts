@@ -15,10 +15,7 @@ interface Document {
   readonly components: { readonly responses: Readonly<Record<string, Response>> };
 }
 
-/**
- * Removes the part of the schema that allows unknown strings. Clients must accept unknown strings, but this service must not
- * send any.
- */
+/** Removes `{"type":"string"}` from every `anyOf`: clients must accept unknown enum values, but the service must not send any. */
 function withoutFutureWords(_: string, value: unknown): unknown {
   const { anyOf = [], ...rest } = (value ?? {}) as { readonly anyOf?: readonly object[] };
   const known = anyOf.filter((schema) => JSON.stringify(schema) !== '{"type":"string"}');

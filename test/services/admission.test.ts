@@ -18,7 +18,8 @@ const waiter = {
 } as unknown as Call;
 
 /**
- * Admits a review. Records each search that ends: its number of requests, its engine time, and true if the search was answered.
+ * Admits a review. For each search that ends, `ended` records the requests, the engine time, and whether the search was
+ * answered.
  */
 async function admitReview() {
   const ended: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];

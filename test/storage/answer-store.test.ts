@@ -21,7 +21,7 @@ const opened = new Set<AnswerStore<unknown>>();
 let folders = 0;
 const newFolder = () => join(root, String(folders++));
 
-/** Opens a store that writes immediately, and returns the store and its reports. */
+/** Opens a store that writes immediately. `said` contains the failures that the store reports. */
 function openIn(folder: string, overrides: Partial<AnswerStoreOptions<Value>> = {}) {
   const said: string[] = [];
   const store = openSqliteAnswerStore(folder, {

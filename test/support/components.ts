@@ -10,10 +10,10 @@ import { redisServer } from "./start-redis.ts";
 
 /** A program or package that tests need, but that `npm install` does not install. */
 export interface Component {
-  /** The name of the component, in a form that fits after the word "no". */
+  /** The name of the component. Messages show the name after the word "no", as in "no Chromium". */
   readonly name: string;
   readonly debian?: string;
-  /** How to install the component if Debian has no package for it. */
+  /** Instructions for installing the component without a Debian package. */
   readonly otherwise?: string;
   isHere(): boolean;
 }
@@ -129,17 +129,17 @@ export function lackOf(need: Need): string {
   return `no ${name} (${ways.join("; ")})`;
 }
 
-/** Returns the arguments of `unshare` that make the current user root of a user namespace, as the service does. */
+/** Returns the arguments of `unshare` that make the current user root in a new user namespace. */
 export function asRoot(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-root-user"];
 }
 
-/** Returns the arguments of `unshare` that let an unprivileged user mount without being root. */
+/** Returns the arguments of `unshare` that allow the current user to mount. The user id does not change. */
 function withRights(): readonly string[] {
   return process.getuid?.() === 0 ? [] : ["--user", "--map-current-user", "--keep-caps"];
 }
 
-/** A command prefix that forbids `unshare`, so engines get no namespaces. */
+/** A command prefix. The command runs without access to the program `unshare`, so its engines get no namespaces. */
 export const withoutUnshare: readonly string[] = [
   ...["unshare", "--mount", ...withRights()],
   ...["sh", "-c", 'mount --bind /dev/null /usr/bin/unshare && exec "$@"', "sh"],

@@ -13,8 +13,7 @@ export async function collectedHeapBytes(): Promise<number> {
 }
 
 /**
- * Returns the bytes that one repetition leaves in V8's old space: the minimum of three rounds. More than a few hundred bytes
- * mean that finished work keeps later objects alive.
+ * Returns the bytes that one repetition leaves in V8's old space. More than a few hundred bytes mean a memory leak.
  * @param repeat repeats the measured work this number of times
  */
 export async function oldBytesEach(repeat: (times: number) => Promise<void>): Promise<number> {

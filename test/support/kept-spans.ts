@@ -72,7 +72,9 @@ function treeOf(span: ReadableSpan, all: readonly ReadableSpan[]): SpanTree {
 
 const indexOf = ({ attributes }: ReadableSpan) => Number(attributes["kibitz.index"] ?? 0);
 
-/** The names in a span tree: the name of a span without children, or a list of the span's name and its children's shapes. */
+/**
+ * A span without children is shown as its name, and a span with children as a list: its name, then the shapes of its children.
+ */
 export type Shape = string | readonly [string, ...Shape[]];
 
 export function shapeOf({ span, below }: SpanTree): Shape {

@@ -5,7 +5,6 @@ import type { ViteUserConfig } from "vitest/config";
 
 const root = new URL("../..", import.meta.url);
 
-/** The projects of each vitest configuration, or the configuration itself if it has no projects. */
 const lanes = await Promise.all(
   globSync("vitest*.config.ts", { cwd: fileURLToPath(root) }).map(async (file) => {
     const module = await import(/* @vite-ignore */ new URL(file, root).href);

@@ -7,16 +7,16 @@ export const otherLanes = ["**/*.timed.test.ts", "**/*.nightly.test.ts"];
 /** One line of the results file that `TEST_RESULTS` names. */
 export interface TestResult {
   readonly file: string;
-  /** The name of the test, after the names of the groups around it, separated by " > ". */
+  /** The names of the groups that contain the test, and the name of the test, separated by " > ". */
   readonly name: string;
   /** `not checked` means that a component was missing, and the test was skipped. */
   readonly state: "passed" | "failed" | "skipped" | "pending" | "not checked";
   readonly ms: number;
-  /** The message of the first failure, if the test passed when it ran a second time. */
+  /** Set if the test failed first and then passed in a retry: the message of the failure. */
   readonly failedFirst?: string;
 }
 
-/** Returns the options that all vitest configurations share. Only `vitest.timed.config.ts` retries failed tests. */
+/** Returns the options that all vitest configurations share. */
 export function lane() {
   return {
     retry: 0,
@@ -26,7 +26,10 @@ export function lane() {
   };
 }
 
-/** Appends each test result to the file that `TEST_RESULTS` names. Prints the tests that passed only in the second run. */
+/**
+ * Creates a reporter that appends each test result to the file that `TEST_RESULTS` names, and prints the tests that needed a
+ * retry.
+ */
 function createResultReporter(): Reporter {
   const ranTwice: string[] = [];
   return {
@@ -45,7 +48,7 @@ function createResultReporter(): Reporter {
   };
 }
 
-/** Appends a result to the file that `TEST_RESULTS` names, for suites that vitest does not run. */
+/** Appends a result to the file that `TEST_RESULTS` names. Suites without vitest call this function directly. */
 export function recordResult(result: TestResult): void {
   if (process.env.TEST_RESULTS !== undefined) {
     appendFileSync(process.env.TEST_RESULTS, `${JSON.stringify(result)}\n`);

@@ -29,7 +29,7 @@ async function run(command: readonly string[], env: Readonly<Record<string, stri
   return { status: status as number | null, said: stdout + stderr };
 }
 
-/** Returns a command prefix that hides these programs from the command. */
+/** Returns a command prefix. The command runs without access to the program files in the list. */
 const without = (files: readonly string[]): readonly string[] => {
   const hide = files.map((file) => `mount --bind /dev/null '${file}' && `).join("");
   return ["unshare", ...asRoot(), "--mount", "sh", "-c", `${hide}exec "$@"`, "sh"];

@@ -13,8 +13,8 @@ export const describeWith = (...needs: readonly Need[]) => describe.runIf(areHer
 export const testWith = (...needs: readonly Need[]) => test.runIf(areHere(needs));
 
 /**
- * Returns rows of a test table that need components. If a component is missing, returns no rows and registers one skipped test
- * that names the component.
+ * Returns the rows of a test table if all these components are installed. Otherwise returns no rows, and registers one skipped
+ * test.
  */
 export function rowsWith<T>(needs: readonly Need[], ...rows: readonly T[]): readonly T[] {
   if (areHere(needs)) {

@@ -18,7 +18,7 @@ interface Started {
   readonly page: string;
 }
 
-/** Builds the checkout again, and packs its npm package as for publishing. */
+/** Builds the checkout again, and creates the tarball that `npm publish` would upload. */
 export function packInto(folder: string, checkout = root): Packed {
   const printed = execFileSync("npm", ["pack", "--json", "--pack-destination", folder], {
     cwd: checkout,

@@ -6,7 +6,7 @@ import { openDatabase } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
 
-/** Opens stores of keys and engine time in an empty database, which is deleted after the test. */
+/** Opens the stores for API keys and used engine time, in an empty database. The database is deleted after the test. */
 export function openOwnStores() {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-test-"));
   const database = openDatabase(folder);

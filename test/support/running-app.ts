@@ -17,13 +17,13 @@ export interface RunningApp {
   readonly logged: readonly object[];
 }
 
-/** Options of the app. By default, the app never counts its thread as overloaded. */
+/** Options of the app. The app's overload detection is switched off by default. */
 interface UseAppOptions extends AppOptions {
   readonly engines?: EngineBackend;
   readonly mayFail?: boolean;
 }
 
-/** The longest time in which the app must stop, in milliseconds. After 15 s the app aborts open calls. */
+/** The longest time in which the app must stop, in milliseconds. The app would abort open calls after 15 s. */
 const stopMaxMs = 14_000;
 
 /**

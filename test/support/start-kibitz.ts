@@ -19,7 +19,7 @@ export interface KibitzProcess {
 
 export interface KibitzOptions {
   readonly cwd?: string;
-  /** The checkout whose server and Node are started. The default is this checkout. */
+  /** The checkout that contains the server and the Node program to start. The default is this checkout. */
   readonly checkout?: string;
   readonly node?: string;
   /** A command prefix, such as `ip netns exec …`. */
@@ -31,7 +31,8 @@ export interface KibitzOptions {
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
 /**
- * The longest time in which the process must stop, in milliseconds: 15 s for searches, 5 s for their responses, and a reserve.
+ * The longest time in which the process must stop, in milliseconds: 15 s for searches, 5 s to send their responses, and 2 s
+ * more.
  */
 const stopMaxMs = 22_000;
 

@@ -20,7 +20,8 @@ export interface ServerOptions extends KibitzOptions {
 const startMaxMs = 120_000;
 
 /**
- * Starts a server on a free port, and resolves when the server is ready. If the server logs nothing, pass `stdout: "ignore"`.
+ * Starts a server on a free port, and resolves when the server is ready. With `stdout: "ignore"`, asks the server whether it is
+ * ready, instead of reading the log.
  * @param env the complete environment of the process. Metrics are off by default, because all servers would use the same port.
  */
 export async function startServer(

@@ -1,7 +1,7 @@
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
 
-/** Yields the analyses of a search, without the events that report queue positions. */
+/** Yields the intermediate and final analyses of a search. Omits events about queue positions. */
 export async function* statesOf(
   analyzer: Analyzer,
   ...asked: Parameters<Analyzer["follow"]>

@@ -46,7 +46,7 @@ export interface Times {
  * Repeats a measurement.
  * @param tries at least 20
  * @param measure returns milliseconds
- * @param atATime the number of concurrent measurements. Use more than one only for measurements that mostly wait.
+ * @param atATime the number of concurrent measurements; must be 1 if a measurement uses much processor time
  */
 export async function timesOf(
   tries: number,

@@ -4,11 +4,11 @@ import { fileURLToPath } from "node:url";
 
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
-/** Imports that use something outside the process: engines, ports, databases, browsers. */
+/** Modules that open ports or databases, or start processes such as engines and browsers. */
 const outside =
   /^(node:)?(child_process|cluster|dgram|http|http2|https|net|sqlite|tls|worker_threads)$|^(@connectrpc\/connect-node|@grpc\/|playwright|stockfish)/;
 
-/** Returns the unit tests among these test files: the tests that import nothing that starts a process or opens a port. */
+/** Returns the test files that import no module of `outside`, directly or through other files. */
 export function unitTests(files: readonly string[]): readonly string[] {
   return files.filter((file) => importChainOutside(file) === undefined);
 }
@@ -36,7 +36,7 @@ function importChainOutside(file: string, root = here): readonly string[] | unde
   return undefined;
 }
 
-/** Type imports are ignored, because they do not exist at run time. Dynamic imports count. */
+/** Matches imports, including dynamic imports. Type imports are not matched, because they do not exist at run time. */
 const statement = /^(?:import|export)\s+(?!type\b)(?:[^;"]*?\sfrom\s+)?"([^"]+)"|\bimport\(\s*"([^"]+)"/gm;
 
 function importsOf(file: string, root: string): readonly string[] {

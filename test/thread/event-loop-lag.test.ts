@@ -28,7 +28,7 @@ describe("overload detection", () => {
     return {
       lag,
       delays,
-      /** Simulates a second with one request. The delays of the event loop are `delaysMs`. */
+      /** Simulates one request, followed by a second in which the event loop has these delays. */
       second(...delaysMs: readonly number[]) {
         const isLasting = lag.isLasting();
         for (const ms of delaysMs) {

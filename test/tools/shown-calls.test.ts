@@ -61,7 +61,7 @@ describe.each(languages)("in %s", (language) => {
   });
 });
 
-/** Runs the code that the page shows, in a file or a shell. */
+/** Writes the page's example call to a file, and runs the file with the shell, Node, Python or Go. */
 async function run(language: Language, method: DescMethod, request: Message) {
   const call = shownCall({ method, request, withKey: true }, app.url);
   if (call === undefined) {

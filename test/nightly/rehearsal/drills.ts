@@ -9,11 +9,11 @@ import type { Rig } from "./rig.ts";
 
 export interface Drill {
   readonly name: string;
-  /** The alerts that must fire. If the list is empty, no critical alert may fire. */
+  /** The alerts that must fire. An empty list means that no critical alert is allowed to fire. */
   readonly alerts: readonly string[];
   /** The dashboard panel that must show the fault. `shows` returns true if the values of the panel show the fault. */
   readonly panel: { readonly title: string; shows(values: readonly number[]): boolean };
-  /** A log line that must appear, or undefined if the node cannot notice the fault. */
+  /** Matches the log line that must appear. Undefined if the node cannot detect the fault. */
   readonly log: RegExp | undefined;
   /** Causes the fault. The returned function repairs it. */
   begin(rig: Rig): Promise<() => Promise<void> | void>;

@@ -15,19 +15,16 @@ export interface Rehearsed {
 
 const lookEveryMs = 250;
 
-/** Milliseconds. Any alert with shortened rules fires or clears within a third of this time. */
+/** The maximum wait for an alert, in milliseconds. With the shortened rules, an alert needs less than a third of this time. */
 const waitMaxMs = 120_000;
 
-/**
- * Milliseconds in which no critical alert may fire if a fault harms no caller. Longer than the server's timeout for slow
- * clients.
- */
+/** For a fault that harms no caller, the test checks for this many milliseconds that no critical alert fires. */
 const calmMs = 12_000;
 
 /**
  * Causes a fault, waits until alerts, dashboard and log show the fault, repairs the fault, and waits until the alerts have
  * cleared.
- * @throws Error if something does not happen in time
+ * @throws Error if a wait exceeds `waitMaxMs`
  */
 export async function rehearse(drill: Drill, rig: Rig): Promise<Rehearsed> {
   const { prometheus, log } = rig;

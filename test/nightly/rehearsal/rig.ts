@@ -12,16 +12,16 @@ export interface Rig extends AsyncDisposable {
   readonly server: Server;
   readonly prometheus: Prometheus;
   readonly dataDir: string;
-  /** The file of the node's only engine. No other node uses this copy. */
+  /** A copy of Stockfish, made for this node. It is the node's only engine. */
   readonly engineFile: string;
   readonly log: readonly string[];
   readonly redis: RedisProcess | undefined;
 }
 
-/** All times are divided by this factor: an hour becomes 36 seconds, and five minutes become three seconds. */
+/** All times in the alert rules are divided by this factor. For example, an hour becomes 36 seconds. */
 const factor = 100;
 
-/** The pause between two requests, long enough for a busy machine. */
+/** The pause between two requests, in milliseconds. Even a busy machine can answer requests at this rate. */
 const callEveryMs = 400;
 
 /**
@@ -82,8 +82,8 @@ export async function startRig(folder: string, shares = false): Promise<Rig> {
 }
 
 /**
- * Sends requests of all kinds until the signal is aborted. Ignores failed requests, because alerts and logs must show the
- * failures.
+ * Sends requests of all kinds until the signal is aborted. Requests fail while a fault is simulated, so failed requests are
+ * ignored.
  */
 async function call(url: string, signal: AbortSignal): Promise<void> {
   const mix = mixOf(url);

@@ -36,7 +36,7 @@ export async function isInWindow(element: Locator): Promise<boolean> {
   );
 }
 
-/** Drags in several mouse movements, as a person does. */
+/** Drags the pointer in several steps, because a person also moves the mouse gradually. */
 export async function drag(
   page: Page,
   from: Locator,
@@ -53,7 +53,7 @@ export async function drag(
   await page.mouse.up({ button });
 }
 
-/** Uses the mouse, because `Locator.click` fails on a square that ignores the pointer. */
+/** Clicks with the mouse at the middle of a square. `Locator.click` fails, because the element of a square has `pointer-events: none`. */
 export async function clickAt(page: Page, square: Locator, button: MouseButton = "left"): Promise<void> {
   await drag(page, square, square, button);
 }
@@ -63,7 +63,7 @@ export async function settle(page: Page): Promise<void> {
   await page.evaluate("new Promise((resolve) => setTimeout(resolve, 700))");
 }
 
-/** Returns the request bodies of all later searches. The array grows with each search. */
+/** Returns an array to which the body of each later search request is appended. */
 export function searchesOf(page: Page): readonly string[] {
   const searches: string[] = [];
   page.on("request", (request) => {
@@ -74,7 +74,7 @@ export function searchesOf(page: Page): readonly string[] {
   return searches;
 }
 
-/** Returns false if the focus is lost. Keyboards and screen readers would then start at the top of the page. */
+/** Returns true if an element has the focus. Without a focus, a keyboard user would have to start at the top of the page. */
 export function hasFocus(page: Page): Promise<boolean> {
   return page.evaluate<boolean>("document.activeElement !== document.body");
 }

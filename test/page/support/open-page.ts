@@ -148,9 +148,8 @@ export function useService(env: Readonly<Record<string, string>>): { readonly ur
 }
 
 /**
- * Prepares the tab for the next test. A reused tab takes half the processor time of a new tab.
- *
- * @returns false if the tab contains stored data or the context has another tab
+ * Resets the tab for the next test. Reusing a tab takes half the processor time of opening a new tab.
+ * @returns false if the tab contains stored data, or if its browser context has another tab
  */
 async function isAsNew(page: Page): Promise<boolean> {
   const kept = await page.evaluate<number>(
@@ -195,7 +194,10 @@ function noteComplaints(context: BrowserContext) {
   return { complaints, stop };
 }
 
-/** Chromium logs every error response. Errors of API calls are expected here, because the page shows these errors. */
+/**
+ * Returns true for Chromium's message about a failed API call. Such a message is no bug, because the page shows the error to
+ * the user.
+ */
 function isRefusedCall(message: ConsoleMessage): boolean {
   return (
     message.text().startsWith("Failed to load resource") &&

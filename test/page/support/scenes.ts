@@ -99,7 +99,7 @@ const rateLimitedScene: Scene = {
   },
 };
 
-/** Without a key, 10 lines are not allowed. */
+/** Requests 10 lines without an API key. The plan for callers without a key allows fewer lines. */
 const problemScene: Scene = {
   name: "problem without a key",
   address: `${opera}&multipv=10`,

@@ -5,7 +5,7 @@ import { faultsOfConnect } from "./faults/connect.ts";
 import { faultsOfConnectNode } from "./faults/connect-node.ts";
 import { faultsOfProtobuf, faultsOfProtovalidate } from "./faults/protobuf.ts";
 
-/** The versions of the libraries for whose bugs `src` has workarounds. */
+/** Libraries with bugs for which `src` has workarounds. The bugs were found in these versions. */
 const libraries = [
   { library: "@connectrpc/connect", version: "2.2.0", faults: faultsOfConnect },
   { library: "@connectrpc/connect-node", version: "2.2.0", faults: faultsOfConnectNode },

@@ -8,9 +8,7 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 
 const path = "/chess.analysis.v1.AnalysisService/Evaluate";
 
-/**
- * A unary call must have one message. 2,000 of these messages exceed the body limit and the flow control window of a stream.
- */
+/** The content of one message. 2,000 such messages exceed both the body limit and the HTTP/2 flow control window. */
 const text = Buffer.alloc(58, "a");
 const message = Buffer.concat([Buffer.from([0, 0, 0, 0, text.length + 2, 0x0a, text.length]), text]);
 const messages = (count: number) => Buffer.concat(Array.from({ length: count }, () => message));

@@ -33,7 +33,6 @@ const queued = (place: number) =>
     event: { case: "queued", value: { place, expectedWaitMs: place * 100 } },
   });
 
-/** Yields messages, and throws the first error among the items. */
 async function* states(...items: readonly (string | Error)[]): AsyncGenerator<Message> {
   for (const item of items) {
     if (item instanceof Error) {
@@ -157,7 +156,9 @@ describe("an error", () => {
 /** A few messages of this size fill all buffers between the server and a client that does not read. */
 const large = "x".repeat(500_000);
 
-/** Creates an endless stream. The stream counts its messages, and records when its reader stops reading. */
+/**
+ * Makes the handler return an endless stream. `taken` counts the messages, and `left` resolves when the reader stops reading.
+ */
 function endless() {
   const left = Promise.withResolvers<AbortSignal>();
   const seen = { taken: 0, left: left.promise };
@@ -175,7 +176,7 @@ function endless() {
   return seen;
 }
 
-/** Waits until the number stops growing, and returns it. */
+/** Calls `read` until it returns the same number twice, and returns this number. */
 async function settled(read: () => number): Promise<number> {
   for (let before = -1; before !== read(); ) {
     before = read();

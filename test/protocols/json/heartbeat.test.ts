@@ -43,8 +43,8 @@ const move = create(ReviewGameResponseSchema, { event: { case: "move", value: {}
 const review = create(ReviewGameResponseSchema, { event: { case: "review", value: {} } });
 
 /**
- * Sets the messages of the next response. An error among the messages ends the response.
- * @returns a function that releases the last message
+ * Sets the messages of the next response. An error in the list is thrown instead of sent.
+ * @returns a function that lets the handler send the last message
  */
 function answerLate(...messages: readonly (Message | Error)[]): () => void {
   const { promise, resolve } = Promise.withResolvers<void>();

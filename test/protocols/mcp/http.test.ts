@@ -58,7 +58,7 @@ const questions = [
 const ajv = new Ajv2020({ strict: true, allowUnionTypes: true });
 const validators = new Map<string, ValidateFunction>();
 
-/** Caches the compiled schemas, which are the same for all clients. */
+/** Compiles each schema only once, because all clients get the same schemas. */
 function validatorOf(schema: object): ValidateFunction {
   const text = JSON.stringify(schema);
   const validator = validators.get(text) ?? ajv.compile(schema);

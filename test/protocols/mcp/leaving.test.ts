@@ -17,7 +17,7 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-/** Reading this PGN takes so long that the client can disconnect before the end. */
+/** The server needs so long to read this PGN that the client can disconnect meanwhile. */
 const pgn = `1. e4 ${"(1. d4 d5 2. c4 e6 3. Nc3 Nf6 4. Bg5 Be7) ".repeat(600)}e5 *`;
 
 function callTool(name: string, args: object) {

@@ -59,10 +59,7 @@ describeWith("redis")("limits of several nodes", () => {
     return Promise.all(Array.from({ length: count }, () => startNode(prefix, count, heldMs)));
   }
 
-  /**
-   * Returns limits that use another node for each operation. An operation starts after Redis has processed all earlier
-   * commands.
-   */
+  /** Returns limits that use the nodes in turn. Before each operation, all earlier Redis commands have been processed. */
   async function spread(count: number): Promise<Limits> {
     const nodes = await startNodes(count);
     const [first] = nodes.map(({ limits }) => limits);

@@ -11,7 +11,7 @@ const folder = useTemporaryFolder();
 const games = 4000;
 const fileMinBytes = 10e6;
 
-/** Writes games that are as large as games with clock times and comments, but have few positions to search. */
+/** Writes games with long comments and few moves, so that the file is large but its review is quick. */
 async function writeGames(path: string): Promise<void> {
   const file = createWriteStream(path);
   for (let game = 1; game <= games; game++) {

@@ -20,7 +20,7 @@ const lite = createRequire(import.meta.url).resolve("stockfish/bin/stockfish-19-
 
 const realEngine = () => writeScript(`exec "${process.execPath}" "${lite}"`);
 
-/** Returns the path of a script that runs the fake engine. Scripts with different comments have different hashes. */
+/** Returns the path of a script that runs the fake engine. A different `comment` changes the hash of the script. */
 function fakeEngine({ comment = "", ...options }: FakeEngineOptions & { readonly comment?: string } = {}) {
   const { file, args } = commandOfFake(options);
   return writeScript(`exec "${file}" "${args.join('" "')}" ${comment}`);

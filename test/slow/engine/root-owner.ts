@@ -5,7 +5,7 @@ import { firstLineOf } from "../../engine/lines-of.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 
 /**
- * Simulates a server that runs as root. Runs a program in the sandbox as an engine, and reports the path and the user of the
+ * Simulates a server that runs as root and starts `program` as an engine. Prints the path of the program and the user of the
  * engine.
  */
 const [program = "", cache = ""] = process.argv.slice(2);

@@ -16,7 +16,7 @@ interface Report {
   readonly outcomes: Readonly<Record<string, "done" | "refused">>;
 }
 
-/** The attempts of a hostile engine that each protection of the sandbox prevents. */
+/** For each protection of the sandbox, the attempts of a hostile engine that the protection prevents. */
 const attemptsOf: Readonly<Record<Guard, readonly string[]>> = {
   user: ["signal", "readEnvironment"],
   keys: ["readKeys"],
@@ -166,7 +166,8 @@ interface RootReport {
 }
 
 /**
- * Starts a server as root, with `program` as its engine. The shell command `prepare` runs first, and only this server sees its changes.
+ * Starts a server as root, with `program` as its engine. Runs the shell command `prepare` before the start, in the server's own
+ * mount namespace.
  */
 function runAsRoot(
   program: string,

@@ -13,7 +13,10 @@ import { patienceMs } from "../../support/patience.ts";
 const forever = new AbortController().signal;
 const pools: EnginePool[] = [];
 
-/** Returns a search that is retried on real engines with the lite network. `failures` contains the logged failures. */
+/**
+ * Creates searches on a real engine with the lite network. If the engine fails, the search is retried and `failures` records
+ * the failure.
+ */
 async function supervise(times: Partial<WatchTimes> = {}) {
   const backend = createWasmBackend({ hashMb: 16, threads: 1 }, noSandbox, {
     ...defaultWatchTimes,
@@ -38,7 +41,7 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   return {
     failures,
     search: (job = jobOf({ depth: 12 }), signal = forever) => searchWithRetry(build, job, signal),
-    /** Resolves when the engine has used 400 ms of processor time in its first search. */
+    /** Resolves when the engine of the first search has used 400 ms of processor time for the search. */
     async lostInSearch() {
       await expect.poll(() => acquired, { timeout: 20_000 }).toBe(1);
       const [engine = 0] = enginesRunning();

@@ -16,9 +16,12 @@ export interface Kills {
 
 export interface KillsOutcome {
   readonly answered: number;
-  /** The number of requests that were refused as `overloaded`, because a search lost two engines. */
+  /**
+   * The number of requests that were refused as `overloaded`. This happens if the first engine and the engine of the retry are
+   * killed.
+   */
   readonly overloaded: number;
-  /** The outcomes of requests that were not answered completely and not refused as `overloaded`. */
+  /** The outcomes of requests that got neither a complete answer nor the error `overloaded`. */
   readonly lost: readonly string[];
   /** The process ids of engines that still ran after the server had ended. */
   readonly left: readonly number[];
@@ -29,11 +32,11 @@ export interface KillsOutcome {
 
 const callers = 4;
 /**
- * The minimum number of answers for each kill, on average. With more kills, a search and its retry would often both lose their
- * engines.
+ * At least this many requests are answered between two kills, on average. More frequent kills would often hit a search and its
+ * retry.
  */
 const answersPerKill = 10;
-/** A build is unavailable after three failed starts in a row. Other tests cover this case. */
+/** The most failed starts in a row that the test causes for a build. A third failure would make the build unavailable. */
 const failedStartsMax = 2;
 
 /**

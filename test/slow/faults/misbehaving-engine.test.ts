@@ -18,9 +18,7 @@ afterAll(async () => {
   expect(enginesRunning()).toEqual([]);
 });
 
-/**
- * Short timeouts for engines that never answer. All other engines have the default timeouts, because the machine may be busy.
- */
+/** Shorter timeouts for engines that never answer. For all other engines, the default timeouts allow for a busy machine. */
 const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> = {
   mute: { startMs: 300 },
   unready: { startMs: 300 },
@@ -32,8 +30,8 @@ const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> =
 };
 
 /**
- * Kills all idle engines. The engines that start next have the misbehaviour.
- * @returns a function that returns the sorted failures that were logged after the kills
+ * Kills all idle engines. The next `starts` engines misbehave.
+ * @returns a function that returns the failures that were logged later, sorted
  */
 async function armNextEngine(misbehaviour: Misbehaviour, starts = 1): Promise<() => readonly string[]> {
   const before = app.complaints.length;

@@ -12,7 +12,7 @@ const requestOf = (number: number) => ({
   multipv: 1 + (number % 3),
 });
 
-/** More callers than the two slots, so most searches wait. */
+/** The number of callers. The server has only two slots, so most searches wait. */
 const callersMax = 12;
 
 interface Outcome {

@@ -37,7 +37,7 @@ async function openReceiver() {
   return { received, url: `http://127.0.0.1:${(server.address() as AddressInfo).port}` };
 }
 
-/** Returns the OpenTelemetry packages that a server has loaded after it has answered one request. */
+/** Starts a server, sends one request, and returns the OpenTelemetry packages that the server loaded. */
 async function loadedPackages(name: string, env: Readonly<Record<string, string>>) {
   const file = join(folder, name);
   const listing = fileURLToPath(new URL("../../support/list-modules.ts", import.meta.url));

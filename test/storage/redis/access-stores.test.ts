@@ -19,7 +19,7 @@ describeWith("redis")("in a Redis", () => {
     connection = await connect(undefined, patient);
   });
 
-  /** Returns the connection with a new key prefix. No key with this prefix exists. */
+  /** Returns the connection with a new key prefix, so that each test begins without keys. */
   function part(): Redis {
     const redis = connection as Redis;
     const name = `part-${parts++}:`;

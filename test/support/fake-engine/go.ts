@@ -1,9 +1,9 @@
-/** The limits of a `go` command. Missing limits are infinite. */
+/** The limits of a `go` command. A limit that the command does not contain is infinite. */
 export interface Go {
   readonly depth: number;
   readonly nodes: number;
   readonly movetimeMs: number;
-  /** The moves to search; empty if all legal moves are searched. */
+  /** The moves after `searchmoves`. An empty list means all legal moves. */
   readonly searchMoves: readonly string[];
 }
 

@@ -5,7 +5,7 @@ import { makeUci, parseUci } from "chessops/util";
 
 export interface RatedMove {
   readonly uci: string;
-  /** The score of an `info` line, for the side to move. */
+  /** The score in UCI notation (`cp 20` or `mate 1`), from the point of view of the side to move. */
   readonly score: string;
   readonly reply: string | undefined;
 }
@@ -31,7 +31,7 @@ export function play(words: readonly string[]): { chess: Chess; seen: ReadonlyMa
   return { chess, seen };
 }
 
-/** Rates all legal moves one ply deep by mate, repetition and material. Returns them best first. */
+/** Searches one ply: rates each legal move by mate, repetition and material. Returns the best move first. */
 export function rateMoves(
   chess: Chess,
   seen: ReadonlyMap<string, number>,
@@ -54,7 +54,7 @@ export function rateMoves(
     }));
 }
 
-/** Returns the legal moves. Castling is written as king takes rook, as chessops does. */
+/** Returns the legal moves. A castling move goes from the king's square to the rook's square, as in the library chessops. */
 function legalMoves(chess: Chess): NormalMove[] {
   return [...chess.allDests()].flatMap(([from, squares]) =>
     [...squares].flatMap((to): NormalMove[] => {

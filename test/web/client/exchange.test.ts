@@ -7,7 +7,7 @@ import { aside, createExchanges } from "../../../web/src/client/exchange.ts";
 
 const { lastExchange, record } = createExchanges();
 
-/** Sends one message for each depth, and refuses depths above 30. */
+/** A fake service. A stream sends one message for each depth. Calls with a depth above 30 fail. */
 const transport = createRouterTransport(
   ({ service }) =>
     service(AnalysisService, {

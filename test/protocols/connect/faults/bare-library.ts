@@ -7,7 +7,7 @@ import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { onTestFinished } from "vitest";
 import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 
-/** Functions by the description of a library's bug. Each function fails if the library no longer has the bug. */
+/** The key describes a bug of a library. The function throws if the library no longer has the bug. */
 export type Faults = Readonly<Record<string, () => void | Promise<void>>>;
 
 export const service = `/${AnalysisService.typeName}`;
@@ -59,7 +59,7 @@ async function* bytesOf(body: string | Uint8Array): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(Buffer.from(body));
 }
 
-/** Returns a message of a stream with its prefix: the flags and the length. */
+/** Returns a stream message in Connect's binary format: one byte of flags, four bytes of length, then the text. */
 export function envelope(text: string, flags = 0): Buffer {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags, 0);

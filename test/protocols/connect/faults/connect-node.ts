@@ -26,7 +26,7 @@ const answersWhenLeft = (seen: unknown[]) => (router: ConnectRouter) =>
     return {};
   });
 
-/** If nothing has arrived after this time, nothing will arrive. */
+/** The time in which a response would arrive, if the server sent any. */
 const longEnoughMs = 200;
 
 const patiently = { timeout: 10_000 };

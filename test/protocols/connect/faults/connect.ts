@@ -21,7 +21,7 @@ const json = { "content-type": "application/json" };
 const binary = { "content-type": "application/proto" };
 const streamed = { "content-type": "application/connect+json" };
 
-/** Calls that Connect refuses, with the Kibitz error code that is derived from Connect's error text. */
+/** Calls that Connect refuses. Kibitz recognises the cause (`means`) only by the text of Connect's error (`reading`). */
 const refused: readonly (readonly [
   call: BareCall,
   means: ErrorCode,
