@@ -168,7 +168,7 @@ function explained(issuer: KeyIssuer): KeyIssuer {
   };
 }
 
-/** Milliseconds. An earlier retry would probably fail, because a locked database was already retried for some seconds. */
+/** The server has already waited some seconds for a locked database, so a client that retries sooner would probably fail again. */
 const retryAfterMs = 5000;
 
 function explain(cause: unknown): never {

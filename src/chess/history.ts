@@ -3,7 +3,7 @@ import { normalFen, repetitionKey } from "./moves.ts";
 
 /** The moves since the last capture or pawn move. No earlier position can occur again. */
 export interface History {
-  /** In normal form. The FEN after the last capture or pawn move, or at the start of the game. */
+  /** The FEN after the last capture or pawn move; without such a move, the FEN of the start. The FEN is normalized. */
   readonly root: string;
   readonly moves: readonly string[];
   /** How often the current position has occurred since `root`, at least 1. */

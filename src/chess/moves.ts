@@ -65,7 +65,7 @@ const bishopOrPawn = /^b[a-h][1-8][+#]?$/;
 
 /**
  * Returns the legal move that a text probably means, such as Nf3 for `nf3`, `1.Nf3!` or `♘f3`.
- * Never reads a text in UCI as a bishop's move, or `Bc4` as a pawn's move.
+ * The UCI move `b2b4` is never read as a bishop's move, and `Bc4` is never read as a pawn's move.
  */
 export function meaningOf(chess: Chess, text: string): Meaning | undefined {
   const move = moveFromText(chess, text);

@@ -63,7 +63,7 @@ export function winPercentOfCp(cp: number): number {
   return 50 + 50 * winningChances(cp);
 }
 
-/** Returns mate 0 with a certain win, or 0 centipawns for a draw. The score is in White's view. */
+/** For a checkmate, returns mate 0 and 100 % wins for the winner. For a draw, returns 0 centipawns. From White's point of view. */
 export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "exact"; readonly wdl: Wdl } {
   if (terminal.winner === undefined) {
     return { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 } };

@@ -61,7 +61,7 @@ const engines: readonly (readonly [name: string, request: { engine?: string; pat
   ...rowsWith(["native"], ["a native engine", { path: "native" }] as const),
 ];
 
-/** Finds an engine with a native build if the request has no engine, because `latest` may have no native build. */
+/** If the request names no engine, adds one with a native build, because the default engine `latest` may have none. */
 async function withEngine(request: {
   engine?: string;
   path: string;

@@ -40,7 +40,7 @@ it("a corrected request contains the nearest allowed numbers, and the original r
   expect(sent.depth).toBe(99);
 });
 
-it("a corrected request contains allowed numbers in lists and under names with escaped characters", async () => {
+it("a corrected request replaces a number that is out of range, also in a list or in a field with an escaped name", async () => {
   const sent = { requests: [{ depth: 3 }, { depth: 0, "a/b~": 77 }] };
   const violations = ["/requests/1/depth", "/requests/1/a~1b~0"].map((pointer) => ({ ...depth, pointer }));
   expect(await suggestionFor(sent, violations)).toEqual({

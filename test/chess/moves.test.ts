@@ -270,7 +270,7 @@ test("the description of the reply to a move is undefined if one of the two move
   expect(describeReply(positionOf(startFen), "d2d4", "g1f3")).toBeUndefined();
 });
 
-test("a line ends before its first illegal move, and its SAN list has the same length", () => {
+test("a line and its SAN list both end before the first illegal move", () => {
   expect(describeVariation(positionOf(startFen), ["e2e4", "e7e5", "e1g1", "d7d6"], 0)).toMatchObject({
     moves: ["e2e4", "e7e5"],
     san: ["e4", "e5"],

@@ -53,7 +53,7 @@ export async function watchExample(
 }
 
 /**
- * Kills a node after every example has received a part of a stream from this node.
+ * Waits until every example client has received a part of a stream from one node, and then kills this node.
  * @returns the output of the examples, and the milliseconds from the kill until each example received more from another node
  */
 export async function killUnderStreams(

@@ -64,7 +64,7 @@ test.each([
   ['[Event "x"]\n\n\n', 1, 12],
   ['[Event "x"]\n\n 1-0\n\n', 3, 2],
   ['[Event "x"]\n\n{nobody came} 1-0 {really}\n', 3, 15],
-])("the error for a PGN without moves has the position of the missing moves: %j", (text, line, column) => {
+])("the error for a PGN without moves names the line and column where moves are expected: %j", (text, line, column) => {
   const error = errorOf(() => gameOf(text));
   expect(error.message).toMatch(/^There are no moves/);
   expect(error.violations[0]?.place).toMatchObject({ ply: 1, line, column });

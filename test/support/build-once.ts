@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL("../..", import.meta.url));
 
 export interface Sources {
   readonly files: readonly string[];
-  /** The cache folder for the result of the build. Its name contains a digest of the files. */
+  /** The cache folder for the result of the build. Its name contains a digest of `files`. */
   readonly folder: string;
 }
 

@@ -11,7 +11,7 @@ export interface RequestQueue {
   stop(): void;
 }
 
-/** More than `waitingMax` waiting requests end the connection, because Node creates objects for each request. */
+/** If more than `waitingMax` requests wait, the connection is closed, because each waiting request uses memory. */
 export function createRequestQueue(
   socket: Socket,
   begin: (res: ServerResponse) => void,

@@ -38,7 +38,7 @@ export function createWindows() {
       return begun.size;
     },
     of: useOf,
-    /** Returns the new use. A negative `count` is ignored if the window has ended. */
+    /** Returns the total of the window after the addition. A negative `count` is ignored if the window has ended. */
     add(window: LimitWindow, count: number): WindowUse {
       const known = running(nameOf(window));
       if (known) {

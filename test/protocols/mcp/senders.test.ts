@@ -35,7 +35,7 @@ describe("allowed senders", () => {
     expect(() => check(headers, "http")).not.toThrow();
   });
 
-  test("/mcp accepts requests from a page of the same host name behind an HTTPS proxy", () => {
+  test("/mcp behind an HTTPS proxy accepts requests from a page with the same host name as the server", () => {
     const headers = { host: "kibitz.example", origin: "https://kibitz.example" };
     expect(() => named(headers, "https")).not.toThrow();
   });

@@ -118,7 +118,7 @@ describe("configured engine files", () => {
       },
     ],
   ])(
-    "a configured native engine that %s is reported in the log, and the other engines are listed",
+    "the log reports a configured native engine that %s, and the other engines are still listed",
     async (_, create) => {
       const file = create();
       const { ids, warnings } = await discover({ files: [file, goodEngine()] });
