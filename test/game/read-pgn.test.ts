@@ -64,11 +64,14 @@ test.each([
   ['[Event "x"]\n\n\n', 1, 12],
   ['[Event "x"]\n\n 1-0\n\n', 3, 2],
   ['[Event "x"]\n\n{nobody came} 1-0 {really}\n', 3, 15],
-])("the error for a PGN without moves names the line and column where moves are expected: %j", (text, line, column) => {
-  const error = errorOf(() => gameOf(text));
-  expect(error.message).toMatch(/^There are no moves/);
-  expect(error.violations[0]?.place).toMatchObject({ ply: 1, line, column });
-});
+])(
+  "the error for a PGN without moves names the line and column where moves are expected: %j",
+  (text, line, column) => {
+    const error = errorOf(() => gameOf(text));
+    expect(error.message).toMatch(/^There are no moves/);
+    expect(error.violations[0]?.place).toMatchObject({ ply: 1, line, column });
+  },
+);
 
 test.each([
   ['[White "x"]\n\n1. e4 {good} e5 (1... c5) 2. Ke3 Nc6', '[White "x"]\n\n1. e4 {good} e5 (1... c5)'],
