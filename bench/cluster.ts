@@ -1,5 +1,6 @@
 /**
- * Compares three nodes with three engines (`engines`), and with one node that has the same number of slots (`waiting`).
+ * Measures a cluster of three nodes. `engines` compares the cluster with three engines that run without Kibitz.
+ * `waiting` compares the cluster with one node that has the same number of slots.
  *     node bench/cluster.ts [engines,waiting] [seconds per measurement, default 20] [rounds, default 3]
  */
 import { availableParallelism } from "node:os";

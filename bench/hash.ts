@@ -41,7 +41,7 @@ for (const path of wanted.length > 0 ? wanted : Object.keys(engines)) {
   bare.forEach(({ stop }) => void stop());
 }
 
-/** Returns half of the positions from the longest opening lines, and the other half from random games. */
+/** Half of the positions are the ends of the longest opening lines. The other half are from random games. */
 function positions(count: number): readonly string[] {
   const lines = ["a", "b", "c", "d", "e"].flatMap((eco) =>
     readFileSync(new URL(`../third_party/chess-openings/${eco}.tsv`, import.meta.url), "utf8")

@@ -31,7 +31,7 @@ export function describeRun(command: string): string {
   return `${day}, commit ${commit}, \`${command}\`. ${processor}, ${memory}, ${system}`;
 }
 
-/** Also returns the output of a command that fails. Returns an empty text if the program is not installed. */
+/** Returns the output of a command, even if the command fails. Returns an empty text if the program is not installed. */
 export function printedBy(file: string, ...args: readonly string[]): string {
   try {
     return execFileSync(file, args, { encoding: "utf8", stdio: ["ignore", "pipe", "ignore"] }).trim();

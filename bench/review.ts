@@ -28,7 +28,7 @@ const moves =
     .trim()
     .split(/\s+/);
 
-/** Each round starts with another move number, so that its positions are not cached. */
+/** The FEN of each round has another move number. The cache then contains no position of the round. */
 const startOf = (round: number) => standardStart.replace(/1$/, String(1 + round));
 
 interface Answer {

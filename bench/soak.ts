@@ -1,6 +1,6 @@
 /**
  * Sends requests at 80 % of the highest rate. `npm run soak -- 60` runs for 60 minutes.
- * Exits with 1 if an answer is wrong, if the server needs 200 MB, or if memory or file descriptors grow in an hour.
+ * Exits with 1 if an answer is wrong, if the server uses 200 MB of memory, or if memory or file descriptors grow in an hour.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { startServer } from "../test/support/start-server.ts";

@@ -1,5 +1,5 @@
 /**
- * Measures how much metrics, traces and logs slow down cached answers. `the same again` shows the accuracy.
+ * Measures how much metrics, traces and logs slow down cached answers. The row `the same again` shows the accuracy.
  *     node bench/telemetry.ts [seconds per measurement, default 4] [rounds, default 7]
  */
 import { once } from "node:events";

@@ -19,10 +19,10 @@ export function vitalSignsOf(pid: number): VitalSigns {
   };
 }
 
-/** In user mode and kernel mode. The resolution is 10 ms. */
+/** The processor time in user mode and kernel mode. The resolution is 10 ms. */
 export interface CpuTimes {
   readonly ownMs: number;
-  /** Includes child processes of child processes, and processes that have exited. */
+  /** The time of all child processes and their own child processes. Includes processes that have exited. */
   readonly startedMs: number;
 }
 

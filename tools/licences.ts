@@ -34,7 +34,7 @@ const rows = Object.entries(packages)
     license,
   }));
 
-/** Returns the paths in the lock file of the packages that the page imports, including their dependencies. */
+/** Returns the packages that the page imports, and their dependencies. Each package is a path in `package-lock.json`. */
 function bundledPackages(): ReadonlySet<string> {
   const root = fileURLToPath(new URL("..", import.meta.url));
   const sources = globSync("web/src/**/*.{ts,tsx}", { cwd: root }).map((file) =>

@@ -60,7 +60,7 @@ const steps: Readonly<Record<string, Step>> = {
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "nightly");
-/** In milliseconds. Every step normally needs less than half of this time. */
+/** The maximum time of a step in milliseconds. A step normally needs less than half of this time. */
 const stepMaxMs = 3 * 3_600_000;
 
 const wanted = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(steps);

@@ -1,4 +1,4 @@
-/** Updates `docs/settings.md`. Keeps all sentences of a cell after the first, and defaults that depend on the machine. */
+/** Updates `docs/settings.md`. Replaces only the first sentence of a description. Keeps defaults that depend on the machine. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { describeSettings } from "../src/wiring/config.ts";
 

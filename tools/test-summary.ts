@@ -8,7 +8,7 @@ import type { TestResult } from "../test/support/lane.ts";
 
 const secondRunsMax = 2;
 
-/** The test commands with the files of their tests. The first matching pattern decides. */
+/** The test commands with the files of their tests. A file belongs to the first pattern that matches. */
 const lanes: readonly (readonly [name: string, files: RegExp])[] = [
   ["npm run test:timed", /\.timed\.test\.ts$/],
   ["npm run test:slow", /^test\/slow\//],

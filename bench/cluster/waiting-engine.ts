@@ -4,7 +4,7 @@ import { fakeEngineCommandIn } from "../../test/support/fake-engine/index.ts";
 import { quickestSettings } from "../../test/support/quickest-settings.ts";
 import { makeDataFolder } from "../data-folder.ts";
 
-/** The milliseconds that the engine waits for each depth after the first. */
+/** The engine waits this many milliseconds at each depth, except depth 1. */
 export const iterationMs = 50;
 
 export const waitingEngine = "fake-1.0";

@@ -15,7 +15,7 @@ import { copyCheckout } from "../../test/support/copy-checkout.ts";
 import { nativeStockfish } from "../../test/support/native-stockfish.ts";
 import { makeDataFolder } from "../data-folder.ts";
 
-/** In MiB. All compared services use this size. */
+/** The hash table size of all compared services, in MiB. */
 export const hashMb = settings.hashMb.default();
 
 export interface BenchEngine {
@@ -48,7 +48,7 @@ export async function wasmEngine(): Promise<BenchEngine> {
   return { path: "wasm", id, name, sha256, command: commandOfWasm(build, noSandbox) };
 }
 
-/** Copies the engine and Node to a temporary folder, because the engines' user may be unable to read the checkout. */
+/** Copies the engine and Node to a temporary folder, because the engine process possibly cannot read the checkout. */
 export async function atOnceEngine(): Promise<BenchEngine> {
   const folder = makeDataFolder();
   chmodSync(folder, 0o755);

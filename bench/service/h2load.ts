@@ -10,7 +10,7 @@ export interface H2Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly bodyFile: string;
-  /** The expected size of a response. Detects gRPC errors, which have status 200 and no message. */
+  /** The expected size of a response. A gRPC error also has the status 200, but another size. */
   readonly answerBytes: number;
   /** Each caller has a connection with one request in flight. */
   readonly callers: number;

@@ -17,7 +17,7 @@ interface WrkReport {
   readonly errors: Readonly<Record<string, number>>;
 }
 
-/** Throws Error if a request failed, or if a position was repeated and `repeats` is false. */
+/** Throws Error if a request failed. If `repeats` is false, also throws Error for a repeated position. */
 export function readLoaded(stdout: string, repeats: boolean): Loaded {
   const line = stdout.split("\n").find((each) => each.startsWith("{"));
   if (line === undefined) {

@@ -33,7 +33,7 @@ One cell in half a minute: npm run bench -- --rows new --depths 8 --callers 8 --
 export type RowKind = "new" | "repeated" | "cached" | "stored";
 
 export interface BenchOptions {
-  /** True if the options select all measurements. Only such a run replaces the published tables. */
+  /** True if the run makes all measurements. Only a complete run replaces the published tables. */
   readonly allCells: boolean;
   readonly kinds: readonly RowKind[];
   readonly depths: readonly number[];

@@ -12,7 +12,7 @@ export interface Load {
 export interface PeerSettings {
   readonly engine: BenchEngine;
   readonly slots: number;
-  /** The command of a Python in which chess, FastAPI and uvicorn are installed. */
+  /** The command that starts Python. The packages chess, FastAPI and uvicorn must be installed. */
   readonly python: string;
   readonly folder: string;
 }

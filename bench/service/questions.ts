@@ -39,7 +39,7 @@ export function perSecondMax(depth: number): number {
 }
 
 export interface QuestionBook {
-  /** Writes one request body per line. No earlier file contains the same positions. Returns the path. */
+  /** Writes a file with one request body per line and returns its path. Each file contains new positions. */
   write(count: number, bodyOf: (nextFen: () => string) => object): string;
   nextFen(): string;
 }

@@ -104,9 +104,9 @@ async function compareMoves(running: readonly Running[], depth: number, book: Qu
   }
 }
 
-/** From this depth on, a search takes some tenths of a second. */
+/** A search to this depth takes some tenths of a second. */
 const deep = 12;
-/** Each caller needs this time to get some answers to deep searches. */
+/** Seconds per caller. Each caller then gets several answers to searches of the depth `deep`. */
 const deepSecondsPerCaller = 0.5;
 const deepSecondsMin = 10;
 

@@ -21,7 +21,7 @@ export async function lackOfWrk(): Promise<string | undefined> {
   return missing ? "no wrk, which makes the load (Debian: apt-get install wrk)" : undefined;
 }
 
-/** Throws Error if a request failed, or if a position was repeated and `repeats` is false. */
+/** Throws Error if a request failed. If `repeats` is false, also throws Error for a repeated position. */
 export async function loadByWrk(load: WrkLoad): Promise<Loaded> {
   const headers = Object.entries({ "content-type": "application/json", ...load.headers });
   const { stdout } = await run("wrk", [

@@ -7,7 +7,7 @@ import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb
 /** Thrown if a request is rejected as `overloaded`. This error does not fail the run. */
 export class Refused extends Error {}
 
-/** `run` throws if the response is not the expected one. */
+/** `run` throws Error if the response is wrong. */
 export interface Kind {
   readonly name: string;
   readonly weight: number;
@@ -136,7 +136,7 @@ async function leaveStream(grpc: Client<typeof AnalysisService>): Promise<void> 
   }
 }
 
-/** Returns a header with one of 262,144 addresses, so that no address reaches its limits. */
+/** Returns a header with one of 262,144 addresses, so that no client reaches a limit. */
 function newAddress(): Record<string, string> {
   const part = () => Math.floor(Math.random() * 256);
   return { "X-Forwarded-For": `10.${part() % 4}.${part()}.${part()}` };

@@ -78,7 +78,7 @@ function sum(numbers: readonly number[]): number {
   return numbers.reduce((total, number) => total + number, 0);
 }
 
-/** Returns the standard deviation of a population, which divides by n and not by n − 1. */
+/** Returns the standard deviation of a population: the divisor is n instead of n − 1. */
 function deviation(numbers: readonly number[]): number {
   const middle = mean(numbers) ?? 0;
   return Math.sqrt(sum(numbers.map((number) => (number - middle) ** 2)) / numbers.length);

@@ -11,7 +11,7 @@ const nagOf: Readonly<Record<Judgement, number>> = { mistake: 2, blunder: 4, ina
 /** Matches an `[%eval]` command. The length limit keeps the search time linear in the length of the comment. */
 const evaluation = /\[%eval\s[^\]]{1,32}\]\s?/g;
 
-/** The generator yields after this many tokens. Writing them takes less than a millisecond. */
+/** The generator yields after writing this many tokens, which takes less than a millisecond. */
 const tokensAtOnce = 256;
 
 /** Writes a reviewed game as PGN. Replaces the evaluations, judgements and best lines of an earlier analysis. */

@@ -96,14 +96,14 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
 }
 
 interface PlayedPgn extends PlayedGame {
-  /** The sent PGN. The last move `0-0` is removed if this move means a double forfeit. */
+  /** The PGN that the client sent. If the last move `0-0` means a double forfeit, this move is removed. */
   readonly pgn: PgnGame;
   readonly warnings: readonly Warning[];
 }
 
 /**
- * Reads `bc4` as a move of a bishop if no pawn can make this move.
- * Returns undefined for `N f6` if a knight can move to f6, because this `N` can also be the sign of a novelty.
+ * Reads `bc4` as a bishop move if no pawn can make this move.
+ * The text `N f6` can mean Nf6, or f6 with `N` for novelty. Returns undefined if both moves are legal.
  */
 export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined {
   const text = written.replace("N ", "");
@@ -197,8 +197,9 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
 }
 
 /**
- * Many PGNs of Chess960 do not name the variant. A castling right that is impossible in standard chess means Chess960 if a back
- * rank is shuffled, or if a castling move of the game needs this right.
+ * Many Chess960 PGNs do not name the variant. If a castling right is impossible in standard chess, the game is Chess960 if:
+ * - a back rank is shuffled, or
+ * - the moves are legal only in Chess960.
  */
 function* validateStart(
   fen: string,
@@ -240,7 +241,7 @@ function lostRights({ warnings }: Position): Warning | undefined {
   return warnings.find(({ code }) => code === "castling_rights_removed");
 }
 
-/** For a castling move, returns the text of the warning about a removed castling right, or an empty text. */
+/** Returns the warning about a removed castling right if `text` is a castling move. Otherwise returns an empty text. */
 function removedRights(start: Position, text: string): string {
   const lost = lostRights(start);
   const isCastling = /^[O0o]-[O0o]|^e[18][acgh][18]$/.test(text);

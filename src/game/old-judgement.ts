@@ -26,7 +26,7 @@ const alone = new RegExp(`^${verdict}${best}$`);
 /** Matches a command such as `[%clk]`. The length limit keeps the search time linear. */
 const commands = /\[%[^\]]{1,64}\]/g;
 
-/** Removes the judgements of an earlier analysis and their NAGs. The NAG of a judgement that equals `current` stays. */
+/** Removes the judgements of an earlier analysis. Also removes their NAGs, except for a judgement that equals `current`. */
 export function withoutJudgements(
   data: PgnNodeData,
   current: string | undefined,

@@ -68,7 +68,7 @@ export function* inEnglish(
   return { source: { ...source, text }, warning: pgnCorrected(source, { message, ...place }) };
 }
 
-/** Adds the translation of {@link inEnglish} to an error as a suggestion. */
+/** Adds the PGN with English letters to an error, as a suggestion. */
 export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number): Generator<void, unknown> {
   if (source.text.length > suggestionMaxCharacters) {
     return thrown;

@@ -109,7 +109,7 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
     return { kind: "comment", offset, comment: comment.replaceAll("}", ")") };
   }
 
-  /** Returns an empty list for a word without meaning, such as `e.p.`. */
+  /** Returns an empty list for a word that the scanner ignores, such as `e.p.`. */
   function readTokens(): readonly Token[] {
     const offset = at;
     spacedResult.lastIndex = at;

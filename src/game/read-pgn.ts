@@ -59,7 +59,7 @@ export const warningsMax = 10;
 
 export const suggestionMaxCharacters = 64 * 1024;
 
-/** The generator yields after this many words. Reading them takes a third of a millisecond. */
+/** The generator yields after reading this many words, which takes a third of a millisecond. */
 const tokensAtOnce = 100;
 
 interface Line {
@@ -72,7 +72,7 @@ interface Line {
 
 export const noMoves = "There are no moves";
 
-/** Returns the text before a move as a suggestion. Returns undefined if this text is too long or contains no move. */
+/** Returns the PGN before a wrong move, as a suggestion. Returns undefined if this PGN is too long or contains no move. */
 export function textBefore(
   { source }: Pick<PgnGame, "source">,
   { begins }: WrittenMove,

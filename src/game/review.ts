@@ -70,7 +70,7 @@ interface Alternative {
 export interface Play {
   /** The accuracy from 0 to 100, with four decimals. */
   readonly accuracy: number | undefined;
-  /** The average loss per move in centipawns. Undefined if no move is included. */
+  /** The average loss per move in centipawns. Undefined if the player made no move. */
   readonly averageCentipawnLoss: number | undefined;
   readonly inaccuracies: number;
   readonly mistakes: number;

@@ -33,7 +33,7 @@ export function createSplitter() {
   let nextOffset = 0;
   let nextLine = 1;
   let isLineStart = true;
-  /** The text since the first tag in a comment, which is read when the splitter knows whether the comment has an end. */
+  /** The text from the first tag in a comment. The splitter waits with this text until the comment ends or is too long. */
   let undecided: string[] | undefined;
   let undecidedCharacters = 0;
   let hasTagAfterBlank = false;

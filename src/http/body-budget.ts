@@ -16,7 +16,7 @@ export type BodyBudget = ReturnType<typeof createBodyBudget>;
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
   readonly maxBytesPerAddress?: number;
-  /** This many bytes of each body are not counted, so that large bodies cannot crowd out small bodies. */
+  /** The first bytes of each body are not counted. Small bodies are accepted even if large bodies use the complete budget. */
   readonly freeBytes?: number;
   readonly addressOf?: (request: RequestContext) => string;
 }

@@ -43,7 +43,7 @@ export function abortResponse(res: NodeResponse): void {
   }
 }
 
-/** Calls `report` when the client disconnects before the end of the response. After a disconnect, calls `report` at once. */
+/** Calls `report` if the client disconnects before the end of the response, or has already disconnected. */
 export function onLeave(res: NodeResponse, report: () => void): void {
   const leave = () => {
     // Node also emits `close` after a complete response.
@@ -120,7 +120,7 @@ export function isNotModified({ headers }: NodeRequest, etag: string | null | un
 /** A longer Accept header is not parsed, because parsing 16 KiB takes milliseconds. */
 const acceptMaxLength = 1000;
 
-/** Returns the offer that the Accept header prefers (RFC 9110 section 12.5.1). Returns undefined if no offer is accepted. */
+/** Returns the media type in `offers` that the client prefers (RFC 9110 section 12.5.1), or undefined if none is accepted. */
 export function preferredType(accept: string | undefined, offers: readonly string[]): string | undefined {
   const [first] = offers;
   if (accept === undefined || accept === "*/*" || accept === first) {

@@ -3,7 +3,7 @@ export interface Panel {
   /** Explains the panel to an operator who does not know Kibitz. */
   readonly about: string;
   readonly unit: "short" | "reqps" | "s" | "percentunit" | "bytes" | "ops";
-  /** Prometheus queries by the names of the curves. Grafana replaces `{{label}}` in a name by the value of the label. */
+  /** Each key is the name of a curve, and its value is the Prometheus query. Grafana replaces `{{label}}` in a name. */
   readonly lines: Readonly<Record<string, string>>;
 }
 

@@ -119,7 +119,7 @@ function contentOf(route: Route, { routes, schemas, examples, problem }: Operati
   }
 }
 
-/** OpenAPI 3.1 cannot describe a stream. `nameOfAnswer` is the last event if it contains the complete response. */
+/** Describes one event, because OpenAPI 3.1 cannot describe a stream. The event `nameOfAnswer` has the complete response. */
 function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswer?: string): Json {
   const { choice, answer } = eventsOf(method);
   const messageOf = (field: DescField) => schemas.inAnswer(field.message as DescMessage);

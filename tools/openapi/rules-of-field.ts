@@ -12,7 +12,7 @@ export function rulesOfField(field: DescField): FieldRules {
   return getOption(field, fieldOption);
 }
 
-/** Throws Error if JSON Schema has no keyword for a rule, because the document must not leave out a rule. */
+/** Throws Error if JSON Schema has no keyword for a rule, because the document must contain every rule. */
 export function keywordsFromRules(rules: FieldRules, field: DescField): Json {
   checkAllSupported(rules);
   const { type, required } = rules;

@@ -29,7 +29,7 @@ function isRequired(field: DescField): boolean {
   return rules.required || (rules.type.case === "repeated" && rules.type.value.minItems > 0n);
 }
 
-/** Omits the keyword `default`, with which generated clients would reject a request without the field. */
+/** Omits the keyword `default`: with this keyword, generated clients would reject a request without the field. */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
   // A scalar field without `optional` must not be null, because proto3 cannot represent its absence.

@@ -39,7 +39,7 @@ const linkMaxCharacters = 4000;
 /** Writes the state of the page into the address and the browser's history. Back returns to the previous state. */
 export function createAddress({ game, settings }: AddressedParts) {
   const view = signal<View>("analysis");
-  /** The states of this visit by history entry. Earlier states are restored from the data of the entry. */
+  /** The states since the page was loaded, by number of the history entry. The browser stores the data of older states. */
   const moments = new Map<number, Moment>();
   const pgn = computed(() => (game.game.value.start.children.length > 0 ? pgnOfGame(game.game.value) : ""));
   const reviewPgn = computed(() => (game.reviewed.value === undefined ? "" : shortPgn()));

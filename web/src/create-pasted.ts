@@ -53,7 +53,7 @@ export function createPasted({ game, address }: { readonly game: GameState; read
     }
   }
 
-  /** Opens any text except a single game in the review, because the review lists several games and explains errors. */
+  /** Opens a single game on the board. Opens any other text in the review, which lists several games and explains errors. */
   function takeGames(text: string): void {
     if (address.view.peek() !== "review" && game.takePgn(text).kind === "game") {
       address.show("analysis");

@@ -19,7 +19,7 @@ const fenInText =
   /(?<![\w/])[1-8pnbrqkPNBRQK]{1,8}(?:\/[1-8pnbrqkPNBRQK]{1,8}){7}[ \t]+[wb](?:[ \t]+(?:-|[A-Ha-hKQkq]{1,4})(?:[ \t]+(?:-|[a-h][36])(?:[ \t]+\d{1,4}[ \t]+\d{1,4})?)?)?(?!\w)/g;
 
 const tagLine = /^[ \t]*\[\w+[ \t]+"/m;
-/** Matches a move number with a move, in any language. A number without a move can belong to another list. */
+/** Matches a move number with a move, in any language. Other texts also have numbers, but without moves. */
 const numberedMove = /(?:^|[\s)}])\d{1,3}\s{0,3}[.…]{1,3}\s{0,3}\S{0,5}?(?:[a-h][1-8]|[O0]-[O0])/;
 
 const ownFragment = /^#(?:fen|moves|analysis|review)(?:[=&]|$)/;

@@ -5,7 +5,7 @@ import { makeDataFolder } from "../../data-folder.ts";
 import type { Peer, PeerSettings, StartedPeer } from "../peer.ts";
 import { loadByWrk } from "../wrk.ts";
 
-/** High limits: the node counts each request, but no request exceeds a limit. */
+/** The node counts each request, but the limits are so high that no request exceeds a limit. */
 const plans = {
   plans: [
     {
@@ -24,7 +24,7 @@ const plans = {
 
 export interface KibitzOptions {
   readonly settings?: Readonly<Record<string, string>>;
-  /** If set, the Kibitz in this folder is started. */
+  /** The folder of the Kibitz version to start. The default is this checkout. */
   readonly checkout?: string;
 }
 

@@ -6,7 +6,7 @@ import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../me
 /** Sets the CORS headers before the request is answered, so that scripts can also read errors. Never allows credentials. */
 export type Cors = (req: NodeRequest, res: NodeResponse) => void;
 
-/** The origin of bytes that Node cannot parse is unknown, so scripts can read the answer only if `origins` contains `*`. */
+/** If Node cannot parse a request, its origin is unknown. Scripts can read the answer only if `origins` contains `*`. */
 export const corsOfUnparsed = (origins: readonly string[]): readonly (readonly [string, string])[] =>
   origins.includes("*") ? [["Access-Control-Allow-Origin", "*"]] : [];
 

@@ -107,7 +107,7 @@ export function createDispatch({
   };
 }
 
-/** Closes the connection after an invalid request, because nobody can know where the next request begins. */
+/** Closes the connection after an invalid request, because the server cannot know where the next request begins. */
 function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): void {
   try {
     checkRequest(req, headersMaxBytes);

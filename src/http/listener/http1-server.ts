@@ -14,10 +14,10 @@ const bodiless: readonly (string | undefined)[] = ["GET", "HEAD", "OPTIONS", "DE
 
 type Headers = readonly (readonly [string, string])[];
 
-/** The server does not read for this many milliseconds after a packet that cannot be parsed. */
+/** After bytes that cannot be parsed, the server reads nothing from the connection for this many milliseconds. */
 const brokenPauseMs = 100;
 
-/** `logUnread` logs bytes that are not a request, and returns a request id. Their answer has the headers `unreadHeaders`. */
+/** `logUnread` logs an unreadable request and returns its request id. The answer has the headers `unreadHeaders`. */
 export function createHttp1Server(
   answer: (req: IncomingMessage, res: ServerResponse) => void,
   limits: ListenerLimits,

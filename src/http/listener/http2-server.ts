@@ -88,7 +88,7 @@ export function createHttp2Server(
   };
 }
 
-/** Closes a stream if its client reads nothing for `silenceTimeoutMs`. Every ping would restart Node's own timeouts. */
+/** Closes a stream if its client reads nothing for `silenceTimeoutMs`. Node's timeout is useless: every ping restarts it. */
 function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void {
   let waitingBytes = 0;
   const timer = setInterval(() => {
@@ -106,7 +106,7 @@ function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void 
   stream.once("close", () => clearInterval(timer));
 }
 
-/** Closes a stream with REFUSED_STREAM. During a flood of requests, stack traces would take half of the time. */
+/** Closes a stream with REFUSED_STREAM. Turns off stack traces, which would take half of the time in a flood of requests. */
 function refuseStream(stream: ServerHttp2Stream): void {
   const { stackTraceLimit } = Error;
   Error.stackTraceLimit = 0;
@@ -119,11 +119,11 @@ interface Session {
   refusedStreams: number;
 }
 
-/** Milliseconds between GOAWAY and the end of an idle connection. Calls that were sent before GOAWAY can still arrive. */
+/** Milliseconds from GOAWAY to the end of an idle connection. A call that the client sent before GOAWAY can still arrive. */
 const goawayGraceMs = 1000;
 
 /**
- * Closes a connection if no call was open for too long. Every byte would restart Node's own session timer.
+ * Closes a connection if no call was open for too long. Node's session timer is useless: every byte restarts it.
  * The returned function sends GOAWAY at once. The connection then closes after its last call.
  */
 function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {

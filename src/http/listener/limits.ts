@@ -1,11 +1,11 @@
 export const listenerLimits = {
-  /** The timeout for detecting the protocol, and then for the headers of each HTTP/1.1 request or the first HTTP/2 request. */
+  /** The timeout for the first bytes of a connection, for the headers over HTTP/1.1, and for the first request over HTTP/2. */
   headersTimeoutMs: 10_000,
-  /** The maximum time in which a complete request must arrive. The largest body is a batch of 1 MiB, which needs 560 kbit/s. */
+  /** A complete request must arrive in this time. The largest body, a batch of 1 MiB, then needs 560 kbit/s. */
   requestTimeoutMs: 15_000,
   /** Node checks the timeouts of requests at this interval. */
   checkIntervalMs: 1_000,
-  /** The timeout for a connection without calls. Load balancers have a timeout of 60 s and must close the connection first. */
+  /** The timeout for an idle connection. It is longer than 60 s, so that load balancers close the connection first. */
   keepAliveTimeoutMs: 65_000,
   /**
    * The timeout for a connection with calls if no byte is sent or received. Envoy has the same timeout for streams.
@@ -22,9 +22,9 @@ export const listenerLimits = {
   streamsMax: 100,
   /** The maximum number of calls in flight in all protocols together. Each call needs 10 kB of memory or more. */
   callsMax: 20_000,
-  /** An HTTP/2 connection is closed when more streams than this were rejected because too many calls were in flight. */
+  /** The maximum number of rejected streams on an HTTP/2 connection. If more are rejected, the connection is closed. */
   streamsRefusedMax: 100,
-  /** The number of calls that an HTTP/2 client may cancel at once. Prevents the attack "rapid reset" (CVE-2023-44487). */
+  /** An HTTP/2 client can cancel this many calls at once. This limit prevents the attack "rapid reset" (CVE-2023-44487). */
   streamResetsBurst: 100,
   streamResetsPerSecond: 33,
 } as const;

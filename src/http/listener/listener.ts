@@ -28,7 +28,7 @@ export interface Listener {
 
 export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"> {
   readonly log: Pick<Log, "error" | "warn">;
-  /** Returns undefined for an origin that counts only in the total, for example a trusted proxy. */
+  /** Returns undefined if only the total limits apply, for example for a trusted proxy. */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
   readonly connectionsPerAddress: number;
   readonly callsPerCaller: () => number;

@@ -5,7 +5,7 @@ import { endSoon } from "../lingering-close.ts";
 /** The requests of one HTTP/1.1 connection. Requests are answered one after the other. */
 export interface RequestQueue {
   take(res: ServerResponse): void;
-  /** The response to the request that is being answered, or else to the next request. */
+  /** The response in progress. If no response is in progress, the response to the next request. */
   readonly first: ServerResponse | undefined;
   /** Accepts no more requests. The connection ends after the answer to the last request that has arrived completely. */
   stop(): void;

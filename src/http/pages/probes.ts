@@ -57,7 +57,7 @@ export function createReadiness() {
     ready: () => state === "ready",
     draining: () => state === "draining",
     changes,
-    /** Aborted when the server begins to stop, so that streams without an end are closed. */
+    /** Aborted when the server begins to stop, so that endless streams are closed. */
     stopping: stopping.signal,
     become(next: State): void {
       if (next === state) {

@@ -64,7 +64,7 @@ function codingFor(accept: string | readonly string[] | undefined): Coding {
 }
 
 /**
- * Reads all built files together, at the first request and after each build: a page needs the scripts of its own build.
+ * Reads all files of a build together, because a page works only with the scripts of the same build.
  * Resolves with undefined if there is no page, or while a build replaces the page.
  */
 function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, WebFile> | undefined> {

@@ -25,7 +25,7 @@ interface ConnectAdapterOptions {
   readonly handlers: readonly UniversalHandler[];
   /** Called with each decompressed message before Connect decodes the message. Rejects if the message must not be decoded. */
   readonly checkMessage?: CheckMessage;
-  /** Called before a wrong HTTP method or media type is rejected. An error of this function is sent instead. */
+  /** Called before a wrong HTTP method or media type is rejected. If this function rejects, its error is sent instead. */
   readonly refusing?: (req: NodeRequest, method: DescMethod, error: KibitzError) => Promise<void>;
   readonly bodies: BodyBudget;
 }

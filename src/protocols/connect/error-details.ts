@@ -21,7 +21,7 @@ interface ErrorContent {
 
 type Detail = Extract<ConnectError["details"][number], { readonly desc: DescMessage }>;
 
-/** If all headers have more than 8192 bytes, grpcio and grpc-java do not show the error. Proxies also add headers. */
+/** grpcio and grpc-java do not show an error with more than 8 KiB of headers. 2 KiB are reserved for headers of proxies. */
 const encodedMaxBytes = 6 * 1024;
 
 /** The maximum length of `grpc-message` in bytes. The details repeat this message up to three times. */

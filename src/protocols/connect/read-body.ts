@@ -109,7 +109,7 @@ function messageOfQuery(query: URLSearchParams): Uint8Array {
   }
 }
 
-/** Without envelopes, the message is the complete body, so the header for its compression is `content-encoding`. */
+/** If a message has no envelope, the message is the complete body, and its header is `content-encoding`. */
 function encodingHeaderOf(type: string): string {
   if (/^application\/grpc\b/i.test(type)) {
     return "grpc-encoding";

@@ -59,7 +59,7 @@ type AbortableContext = HandlerContext & { abort(reason?: unknown): void };
 
 /**
  * Adds details to errors that Connect itself creates. Interceptors do not see these errors.
- * The abort signal is not enough. After the deadline, its reason stays the deadline, even if Connect writes another error.
+ * The abort signal is not enough: it keeps its first error, such as the deadline, but Connect may send a later error.
  */
 export function completeErrors(
   context: HandlerContext,

@@ -83,7 +83,7 @@ function representationsOf(
   return stream ? [...representations, ...representationsOf(stream, routes, options)] : representations;
 }
 
-/** Skips messages that only report a queue position. Throws an error that occurs before the first other message. */
+/** Waits for the first message that is not only a queue position. Rejects if an error occurs before this message. */
 async function begin(
   answer: AsyncIterable<Message>,
   isWaiting: Framer["isWaiting"] = () => false,

@@ -9,13 +9,13 @@ export interface AnswerForm {
   readonly contentType: string;
   /** Text that is sent if no other text was sent for some time. Clients ignore this text. */
   readonly heartbeat: string;
-  /** True if the status is sent with the complete answer or the first heartbeat. An earlier error can then set the status. */
+  /** True if the status waits for the complete answer or the first heartbeat. Until then, an error can change the status. */
   readonly headWaits: boolean;
 }
 
 interface AnswerTimes {
   readonly heartbeatMs: number;
-  /** The beginning of the first period without a byte, as a value of `performance.now()`. */
+  /** The first heartbeat is sent `heartbeatMs` after this time, which is a value of `performance.now()`. */
   readonly startedAt: number;
 }
 

@@ -38,7 +38,7 @@ function hasType(value: unknown, type: unknown): boolean {
   return type === "integer" ? Number.isInteger(value) : typeof value === type;
 }
 
-/** False for an empty list if the schema requires a text, because `{"fen": []}` hardly means the start position. */
+/** False for an empty list if the schema requires a text, because `{"fen": []}` is probably a mistake. */
 function isEmpty(value: unknown, type: unknown): boolean {
   return typeof value === "string"
     ? value.trim() === ""

@@ -32,7 +32,7 @@ export function createCaller({ plain, rulebook, context, check, hasPlayed }: Cal
     },
     /** Plays moves without counting a request, for a tool whose request is counted elsewhere. */
     playUncounted: (from: PlayedMoves) => rulebook.play(from, goOn),
-    /** Reads a game without counting a request. Rejects if the caller has used up the window of its plan. */
+    /** Reads a game without counting a request. Rejects if the caller has used up a rate limit. */
     readGame: (pgn: string, ply: number | undefined) => rulebook.readGame(pgn, ply, goOn, context),
     /** Returns all moves of a game in PGN without counting a request. */
     readGameUncounted: (pgn: string) => rulebook.readGame(pgn, undefined, goOn),

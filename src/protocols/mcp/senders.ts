@@ -10,7 +10,7 @@ export interface SendersOptions {
 }
 
 /**
- * Rejects requests of web pages that the operator has not allowed, as MCP requires against DNS rebinding.
+ * Rejects requests from web pages and to host names that the operator has not allowed. MCP requires this check.
  * `scheme` is an argument because a proxy in front of this server may use HTTPS.
  */
 export function createSenderCheck({ origins, hosts }: SendersOptions) {

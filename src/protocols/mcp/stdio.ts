@@ -16,7 +16,7 @@ interface StdioOptions {
   readonly onError: (error: Error) => void;
 }
 
-/** Serves one client. `close` cancels the calls in flight. `failed` resolves after an error of the output. */
+/** Serves one client. `close` cancels the calls in flight. `failed` resolves if the output cannot be written. */
 export function openStdio({ input, output, peer, version, onError }: StdioOptions) {
   const { promise: failed, resolve } = Promise.withResolvers<void>();
   const messages = messagesOnly((refused) => {
@@ -46,7 +46,7 @@ type Refused = ReturnType<typeof refusedAnswer>;
 /** The maximum length of a line in bytes. A message over HTTP has the same maximum. */
 const lineMaxBytes = 512 * 1024;
 
-/** The SDK would ignore an invalid line, and would end the connection after a line that is too long. */
+/** Answers an invalid or too long line with an error. The SDK would ignore the line, or would end the connection. */
 function messagesOnly(refuse: (refused: Refused) => void): Transform {
   const decoder = new TextDecoder();
   /** The incomplete last line. It has at most one character more than the maximum length. */

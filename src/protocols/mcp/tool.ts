@@ -17,8 +17,8 @@ export interface Tool {
   readonly description: string;
   readonly inputSchema: ObjectSchema;
   readonly outputSchema: ObjectSchema;
-  /** `args` may lack required properties, and values may have any type. Rejects with a KibitzError for an argument. */
+  /** Rejects with a KibitzError if an argument is invalid. `args` can lack required properties or have wrong types. */
   call(args: Plain, caller: Caller, report?: Report): Promise<ToolAnswer>;
-  /** Converts a suggested request to arguments of the tool. Returns undefined if the tool cannot send this request. */
+  /** Converts a corrected request to arguments of the tool. Returns undefined if the tool cannot send this request. */
   argumentsOf?(request: Plain): Plain | undefined;
 }

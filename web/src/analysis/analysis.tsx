@@ -58,7 +58,7 @@ export function Analysis() {
   );
 }
 
-/** Omits the warning about a removed en passant square, because the game does not change. */
+/** Omits the warning about a removed en passant square, because this correction does not change the game. */
 function Corrections() {
   const corrections = usePage().game.warnings.value.filter(({ code }) => code !== "ep_square_removed");
   return corrections.length === 0 ? null : (

@@ -136,7 +136,7 @@ function FenViolation({ refused }: { readonly refused: Refused }) {
   );
 }
 
-/** Returns the entire text if the error has no position. `to` is exclusive. */
+/** Returns the range of the error in the text, or the complete text if the range is unknown. `to` is exclusive. */
 function wrongPart({ text, violations }: Refused): { readonly from: number; readonly to: number } {
   const parts = violations.map((violation) =>
     "field" in violation ? violation : { offset: undefined, token: undefined },

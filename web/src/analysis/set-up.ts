@@ -97,7 +97,7 @@ export function boardWith(boardFen: string, square: SquareName, piece: Piece | u
   return makeBoardFen(board);
 }
 
-/** Returns the squares over which a pawn may just have moved. */
+/** Returns the squares that are possible in the en passant field of the FEN. */
 export function enPassantSquares({ board, turn }: SetUp): readonly SquareName[] {
   const pieces = piecesOf(board);
   const [from, behind, at] = turn === "white" ? ([7, 6, 5] as const) : ([2, 3, 4] as const);

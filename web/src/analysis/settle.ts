@@ -1,7 +1,7 @@
 /** The delay before the search of a new position, in milliseconds. */
 const settleMs = 600;
 
-/** In milliseconds. After {@link manyCalls} searches in a minute, this delay keeps the page below 60 searches a minute. */
+/** The delay after {@link manyCalls} searches in a minute, in milliseconds. Keeps the page below 60 searches a minute. */
 const busyMs = 1300;
 const manyCalls = 20;
 const minuteMs = 60_000;

@@ -18,7 +18,7 @@ export interface Exchange {
   readonly headers: Headers | undefined;
   readonly answer: Message | undefined;
   readonly error: unknown;
-  /** In milliseconds. Undefined until the call ends. */
+  /** The duration of the call in milliseconds. Undefined until the call ends. */
   readonly totalMs: number | undefined;
 }
 

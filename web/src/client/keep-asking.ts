@@ -16,7 +16,7 @@ interface Options {
 const firstMs = 500;
 const longestMs = 15_000;
 
-/** The largest random addition to a wait, in milliseconds. Otherwise all pages would retry at the same time. */
+/** The largest random addition to a wait, in milliseconds. Without this addition, all pages would retry at the same time. */
 const jitterMaxMs = 5000;
 
 /** The longest timer of browsers in milliseconds. A longer timer would end at once. */
@@ -50,7 +50,7 @@ export async function* keepAsking<T>(
   }
 }
 
-/** In milliseconds. Returns undefined if a retry would fail again. */
+/** Returns the milliseconds until the page retries, or undefined if a retry would fail again. */
 function waitMsAfter(error: unknown, failures: number): number | undefined {
   const failure = failureOf(error);
   switch (failure.kind) {

@@ -25,7 +25,7 @@ export interface Refused {
   readonly text: string;
   readonly violations: readonly (PositionViolation | Violation)[];
   readonly suggestedFen?: string | undefined;
-  /** A valid PGN, for example of the moves before the error. */
+  /** A valid PGN, for example with only the moves before the error. */
   readonly suggestedPgn?: string | undefined;
 }
 

@@ -23,7 +23,7 @@ export type PgnReading =
   | {
       readonly kind: "violations";
       readonly violations: readonly Violation[];
-      /** A valid PGN, for example of the moves before the error. */
+      /** A valid PGN, for example with only the moves before the error. */
       readonly suggestedPgn: string | undefined;
     };
 

@@ -2,7 +2,7 @@ import type { Step } from "../game/create-game.ts";
 import type { Page } from "../page.ts";
 import { showHelp } from "./help.tsx";
 
-/** The page ignores keys in these elements, because these elements use the keys. */
+/** The page ignores keys that are pressed in these elements, because the elements need the keys. */
 const typing = "input:not([type=checkbox], [type=range]), textarea, select, [contenteditable], dialog";
 
 const pressable = "button, a, summary, input";

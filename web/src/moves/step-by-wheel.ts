@@ -1,6 +1,6 @@
 import type { GameState } from "../game/create-game.ts";
 
-/** The wheel distance of one step, in pixels. Every mouse wheel moves farther at once. */
+/** The wheel distance of one step, in pixels. The smallest turn of a mouse wheel is longer. */
 const stepPixels = 50;
 const linePixels = 25;
 

@@ -16,7 +16,7 @@ interface ProblemViewProps {
   readonly wait?: Wait | undefined;
   readonly onCancel?: (() => void) | undefined;
   onRetry(): void;
-  /** Sends the request that the service suggests. If undefined, the button is missing. */
+  /** Sends the corrected request that the error contains. If undefined, the button is missing. */
   readonly onSend?: ((suggested: JsonObject) => void) | undefined;
 }
 

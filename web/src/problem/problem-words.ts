@@ -154,7 +154,7 @@ function excessOf({ errors }: Problem, limits: PlanLimits | undefined) {
   });
 }
 
-/** Returns the label of the button that sends the suggested request. */
+/** Returns the label of the button that sends the corrected request. */
 export function suggestionWords(problem: Problem, limits: PlanLimits | undefined): string {
   const { code, errors, suggestedRequest = {} } = problem;
   const names = [...new Set(errors.map(({ pointer }) => nameOf(pointer)))];

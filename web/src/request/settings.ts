@@ -18,7 +18,7 @@ export const optionPrefix = "options.";
 const numberName = /^(?:depth|multipv|movetime_ms|nodes)$/;
 const optionName = /^options\.[a-z0-9_]{1,64}$/;
 const otherNames = ["depth", "multipv", "movetime_ms", "nodes", "engine", "path", "search_moves"];
-/** Enough for 218 moves of 16 characters and spaces. No position has more than 218 legal moves. */
+/** Enough for 218 moves of 16 characters, with a space after each move. No position has more than 218 legal moves. */
 const textMaxCharacters = 3_706;
 
 /** Removes unknown settings, and numeric settings whose text is not a number. */

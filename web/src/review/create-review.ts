@@ -69,7 +69,7 @@ export function createReview({ game, client, request }: Deps) {
       return id;
     });
   });
-  /** The start and the reviewed moves. The user may have chosen another main line since. */
+  /** The start and the reviewed moves. The user can change the main line after the review. */
   const line = computed(() => pathTo(game.game.value, ids.value.at(-1) ?? ""));
   const reviewOf = ({ id, ply }: Pick<GameNode, "id" | "ply">) =>
     ids.value[ply - 1] === id ? moves.value[ply - 1] : undefined;
@@ -210,7 +210,7 @@ export function createReview({ game, client, request }: Deps) {
     }),
     start,
 
-    /** Starts the review that the service suggests as a request in plain JSON. */
+    /** Starts a review with the corrected request that an error contains, in plain JSON. */
     startSuggested(suggested: JsonObject): void {
       batch(() => {
         request.settings.value = { ...request.settings.peek(), ...settingsFromPlain(suggested) };

@@ -37,7 +37,7 @@ export function Review() {
   );
 }
 
-/** Announces the move on the board. Ignores moves of the slider, which announces its own position. */
+/** Announces the move on the board. Does nothing if the slider has the focus, because the slider announces its value. */
 function useStepAnnouncements(): void {
   const { game, review } = usePage();
   const node = game.at.value;

@@ -1,4 +1,4 @@
-/** In UTF-16 units. `end` is exclusive. */
+/** A range in a text, in UTF-16 code units. `end` is exclusive. */
 export interface TextPlace {
   readonly start: number;
   readonly end: number;
