@@ -65,7 +65,7 @@ describe("03: a body that is not a JSON object is refused with 400", () => {
   ];
 
   test.each(jsonCalls)(
-    "%s refuses a body that is not a JSON object with 400 and a problem document",
+    "%s answers a body that is not a JSON object with status 400 and a problem document",
     async (path) => {
       for (const body of broken) {
         const answer = await service.post(path, body);

@@ -39,7 +39,7 @@ async function statusOfGrpc(client: ClientHttp2Session, message: Buffer): Promis
 
 describe("19: compression bombs are refused, and use little memory", () => {
   test.each(Object.entries(bombs))(
-    "a body of 256 MiB that %s has compressed is refused, and uses little memory",
+    "a body of 256 MiB that is compressed with %s is refused, and uses little memory",
     async (encoding, bomb) => {
       const stop = await watchHealth(service);
       for (const path of jsonCalls) {

@@ -31,7 +31,7 @@ const kinds: Readonly<Record<string, string | Uint8Array>> = {
 };
 
 test.each(Object.entries(kinds))(
-  "2,000 connections from one address, each with %s, do not keep other callers from connecting",
+  "other callers can connect while 2,000 connections from one address each send %s",
   async (_, bytes) => {
     // One address may have 256 connections.
     const flooding = floodWithConnections(service, 2000, () => "127.0.0.2", bytes);

@@ -59,25 +59,28 @@ describe("14: an invalid credential is refused with 401", () => {
     [batch, JSON.stringify({ requests: [{ x: 1 }, { fen: matedFen }] })],
   ];
 
-  test.each(calls)("POST %s with %s and an invalid credential is refused with 401", async (path, body) => {
-    for (const value of bad) {
-      const head = [
-        "Content-Type: application/json",
-        `Authorization: ${value}`,
-        `Content-Length: ${body.length}`,
-        "Connection: close",
-      ];
-      const [answer] = answersFrom(await exchange(service.port, rawRequest(`POST ${path}`, head, body)));
-      const problem = expectProblem(
-        answer ?? expect.fail(value),
-        { status: 401, code: "invalid_api_key" },
-        value,
-      );
-      expect(problem.next_action).toBe("check_api_key");
-      expect(answer?.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
-      expect(JSON.stringify(answer)).not.toContain(key.slice(4, 20));
-    }
-  });
+  test.each(calls)(
+    "POST %s with the body %s and an invalid credential is refused with 401",
+    async (path, body) => {
+      for (const value of bad) {
+        const head = [
+          "Content-Type: application/json",
+          `Authorization: ${value}`,
+          `Content-Length: ${body.length}`,
+          "Connection: close",
+        ];
+        const [answer] = answersFrom(await exchange(service.port, rawRequest(`POST ${path}`, head, body)));
+        const problem = expectProblem(
+          answer ?? expect.fail(value),
+          { status: 401, code: "invalid_api_key" },
+          value,
+        );
+        expect(problem.next_action).toBe("check_api_key");
+        expect(answer?.headers["www-authenticate"]).toBe('Bearer error="invalid_token"');
+        expect(JSON.stringify(answer)).not.toContain(key.slice(4, 20));
+      }
+    },
+  );
 
   test.each(["/engines", "/price", "/v1/keys/self"])(
     "GET %s with an invalid credential is refused with 401",

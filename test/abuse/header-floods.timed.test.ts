@@ -56,7 +56,7 @@ describe("20: headers that are too many, too large or broken", () => {
       "PROXY TCP4 203.0.113.9 203.0.113.1 1 2\r\nGET /healthz HTTP/1.1\r\nHost: x\r\n\r\n",
     ],
   ])(
-    "%s: the service closes the connection, with status 431, 400 or 414 or without a response",
+    "the service responds with 400, 414 or 431 or not at all, and closes the connection: %s",
     async (_, bytes) => {
       const answers = answersFrom(await exchange(service.port, bytes));
       expect(answers.length).toBeLessThanOrEqual(1);

@@ -33,7 +33,7 @@ async function send(method: string, path: string, headers: readonly string[] = [
 describe("11: an unsupported method is refused with 405 and the allowed methods", () => {
   const unsafe = ["PUT", "PATCH", "PROPFIND", "TRACE", "LINK", "M-SEARCH", "SOURCE"];
 
-  test.each(jsonCalls)("%s refuses every method but POST with 405 and the header Allow", async (path) => {
+  test.each(jsonCalls)("%s refuses every method except POST with 405 and the header Allow", async (path) => {
     for (const method of ["GET", "HEAD", "DELETE", ...unsafe]) {
       const answer = (await send(method, path)) ?? expect.fail(`no answer to ${method}`);
       expect(answer.status, method).toBe(405);
@@ -44,16 +44,19 @@ describe("11: an unsupported method is refused with 405 and the allowed methods"
     }
   });
 
-  test.each(pages)("%s refuses every method but GET and HEAD with 405 and the header Allow", async (path) => {
-    for (const method of ["POST", "DELETE", ...unsafe]) {
-      const answer =
-        (await send(method, path, ["Content-Type: application/json"], "{}")) ?? expect.fail(method);
-      expectProblem(answer, { status: 405, code: "method_not_allowed" });
-      expect(answer.headers.allow, method).toContain("GET");
-    }
-  });
+  test.each(pages)(
+    "%s refuses every method except GET and HEAD with 405 and the header Allow",
+    async (path) => {
+      for (const method of ["POST", "DELETE", ...unsafe]) {
+        const answer =
+          (await send(method, path, ["Content-Type: application/json"], "{}")) ?? expect.fail(method);
+        expectProblem(answer, { status: 405, code: "method_not_allowed" });
+        expect(answer.headers.allow, method).toContain("GET");
+      }
+    },
+  );
 
-  test("an RPC refuses every method but POST and GET with 405", async () => {
+  test("an RPC refuses every method except POST and GET with 405", async () => {
     for (const method of ["DELETE", ...unsafe]) {
       const answer = (await send(method, rpcOf("Evaluate"))) ?? expect.fail(method);
       expectProblem(answer, { status: 405, code: "method_not_allowed" });
@@ -156,14 +159,17 @@ describe("12: an unknown path is refused with 404", () => {
 });
 
 describe("13: HEAD, OPTIONS and CORS", () => {
-  test.each(pages)("HEAD %s has the headers of GET and no body", async (path) => {
-    const [get, head] = [await send("GET", path), await send("HEAD", path)];
-    expect(head?.status).toBe(get?.status);
-    expect(head?.body).toBe("");
-    for (const name of ["content-type", "content-length", "etag", "cache-control"]) {
-      expect(head?.headers[name], name).toBe(get?.headers[name]);
-    }
-  });
+  test.each(pages)(
+    "the response to HEAD %s has the same headers as the response to GET, and no body",
+    async (path) => {
+      const [get, head] = [await send("GET", path), await send("HEAD", path)];
+      expect(head?.status).toBe(get?.status);
+      expect(head?.body).toBe("");
+      for (const name of ["content-type", "content-length", "etag", "cache-control"]) {
+        expect(head?.headers[name], name).toBe(get?.headers[name]);
+      }
+    },
+  );
 
   test("the response to OPTIONS lists the allowed methods", async () => {
     const answer = await send("OPTIONS", "/v1/eval");

@@ -36,7 +36,7 @@ test.concurrent.each(
     [path, "with Expect", ["Expect: 100-continue"]],
   ]) as [string, string, string[]][],
 )(
-  "a body of 10 GB to %s %s is refused with 413 before the client sends a byte of the body",
+  "a request to %s %s that announces a body of 10 GB is refused with 413 before the client sends the body",
   async (path, _, more) => {
     const request = rawRequest(`POST ${path}`, [json, "Content-Length: 10000000000", ...more]);
     // The test sends the head of the request without any byte of the body.
@@ -129,7 +129,7 @@ describe("01: a body of 100 GB", () => {
       [request, type, "a wrong key", [badKey]],
     ]) as [string, string, string, string[]][],
   )(
-    "the service reads less than 64 MiB of a body of 100 GB to %s as %s with %s",
+    "the service reads less than 64 MiB of a body of 100 GB: %s with the content type %s and %s",
     async (request, type, _, more) => {
       const { socket, closed } = await open(service.port);
       socket.on("error", () => {});

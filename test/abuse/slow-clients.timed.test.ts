@@ -148,7 +148,7 @@ const whole: readonly (readonly [path: string, type: string, body: string | Uint
 
 // The two tests run concurrently, because each test waits up to 15 s for a timeout.
 describe.concurrent("02: slow clients", () => {
-  test("a complete message in a stream that the client never closes is refused after 15 s, and not processed", async () => {
+  test("a call is refused after 15 s without processing if the client sends its message but never closes the stream", async () => {
     const client = connect(service.url);
     client.on("error", () => {});
     const answers = await Promise.all(

@@ -142,7 +142,7 @@ describe("10: text of a caller never becomes an engine command", () => {
     " skill_level",
     "skill_level\n",
     "skill_level\0",
-  ])("the name %j of a dangerous UCI option is refused as unknown", async (name) => {
+  ])("the dangerous UCI option %j is refused as an unknown option", async (name) => {
     const before = files();
     for (const engine of ["stockfish-19-lite", "latest"]) {
       for (const value of [target, "/dev/zero", 1, 33_554_432, true, null]) {

@@ -17,7 +17,7 @@ interface Listed {
 
 const targets = ["wasm lite", "wasm full", "auto", ...rowsWith(["native"], "native")];
 
-describe.each(targets)("29: a legal position that an engine cannot get out of: %s", (target) => {
+describe.each(targets)("29: a legal position in which the engine %s hangs", (target) => {
   // Each engine is tested with a new service, because a service refuses such a position for a minute after the first attempt.
   const service = useService({
     KIBITZ_NATIVE_ENGINES: native ?? "none",

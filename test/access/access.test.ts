@@ -40,7 +40,7 @@ test("a node does not delete a key too early if the clock of the node is ahead",
 });
 
 test.each([-100 * dayMs, 100 * dayMs])(
-  "the time until an address may create keys again is measured by the shared clock, even if the node's clock is %i ms off",
+  "the shared clock decides when an address may create keys again, even if the node's clock is wrong by %i ms",
   async (aheadMs) => {
     using node = await startNode(aheadMs);
     const wish = { address: "192.0.2.1", name: undefined, idempotencyKey: undefined };
@@ -51,7 +51,7 @@ test.each([-100 * dayMs, 100 * dayMs])(
 );
 
 test.each([-100 * dayMs, 100 * dayMs])(
-  "the times in a key record come from the shared clock, even if the node's clock is %i ms off",
+  "the times in a key record come from the shared clock, even if the node's clock is wrong by %i ms",
   async (aheadMs) => {
     using node = await startNode(aheadMs);
     const { access, keys, sharedNow } = node;

@@ -110,7 +110,7 @@ async function openWithCalls(mode: "public" | "open" = "public") {
   return { access, admit };
 }
 
-test("a call that exceeds the call rate of its address is refused with the time to wait, and analyses are still admitted", async () => {
+test("if the calls from an address exceed the call rate, further calls are refused, but analyses are still admitted", async () => {
   const { admit } = await openWithCalls();
   for (let call = 0; call < 3; call++) {
     await admit("call");
@@ -135,7 +135,7 @@ test("the response to a call has no rate limit header if the call rate is not ex
   expect([...outcome.answerHeaders]).toEqual([]);
 });
 
-test("MCP messages count towards the call rate, except for analyses", async () => {
+test("each MCP message counts towards the call rate, unless the message asks for an analysis", async () => {
   const { admit } = await openWithCalls();
   for (let call = 0; call < 5; call++) {
     (await admit("message")).countAsAnalysis();

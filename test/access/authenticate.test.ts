@@ -95,7 +95,7 @@ describe("a header", () => {
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
   });
 
-  test("a failed look-up of a key is repeated for the next request", async () => {
+  test("if the look-up of a key fails, the next request looks up the key again", async () => {
     const { authenticator, findByHash, header, id } = await issued();
     findByHash.mockRejectedValueOnce(new Error("the disk is gone"));
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(new Error("the disk is gone"));
@@ -139,7 +139,7 @@ describe("a key that is known", () => {
     expect(await errorOf(() => authenticator.keyOf(header))).toEqual(refused);
   });
 
-  test("the last use of a key is written once for many calls", async () => {
+  test("many calls with a key write the time of its last use only once", async () => {
     const { authenticator, keys, header, id } = await issued();
     const touch = vi.spyOn(keys, "touch");
     await authenticator.keyOf(header);
@@ -152,7 +152,7 @@ describe("a key that is known", () => {
     expect((await keys.findById(id))?.lastUsedAt).toBeLessThanOrEqual(before);
   });
 
-  test("the last use of a key is written later if the first write fails", async () => {
+  test("if the time of a key's last use cannot be written, the write is repeated later", async () => {
     const { authenticator, keys, header, id } = await issued();
     vi.spyOn(keys, "touch").mockRejectedValueOnce(new Error("full"));
     await authenticator.keyOf(header);

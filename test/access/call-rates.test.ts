@@ -8,7 +8,7 @@ const planOf = (id: string, quota: number): Plan => ({
   limits: { ...keylessPlan.limits, rates: [{ name: "calls", quota, windowS: 60, unit: "call" }] },
 });
 
-test("calls from one address are counted together for all plans, and each plan compares the count with its own quota", () => {
+test("all calls from one address have one common counter, and each plan compares this counter with its own quota", () => {
   const rates = createCallRates();
   const [small, large] = [planOf("small", 2), planOf("large", 4)];
   expect(rates.take("192.0.2.1", small)).toBeUndefined();

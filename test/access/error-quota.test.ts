@@ -45,7 +45,7 @@ test("open mode has no error quota", async () => {
   expect(() => limits.errorQuota.check(caller)).not.toThrow();
 });
 
-test("a caller that has used up two error quotas waits for the window that ends last", async () => {
+test("a caller that has used up two error quotas must wait until both windows have ended", async () => {
   const hour = { ...refusals, name: "hour", windowS: 3600 };
   const use = (endsInMs: number) => ({ used: 10, endsInMs });
   const quota = createErrorQuota(async () => [

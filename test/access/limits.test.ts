@@ -208,7 +208,7 @@ describe("engine time", () => {
     expect((await run(after, account)).kind).toBe("refused");
   });
 
-  test("engine time whose write has failed is written by the next flush, exactly once", async () => {
+  test("if engine time cannot be written, the next flush writes the engine time exactly once", async () => {
     const { usage } = openOwnStores();
     const limits = await memoryLimits(usage);
     vi.spyOn(usage, "add").mockRejectedValueOnce(new Error("full"));

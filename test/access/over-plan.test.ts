@@ -121,7 +121,7 @@ test("a review is refused if its number of lines or its depth exceeds the plan",
   ]);
 });
 
-test("a review counts as one request for every ten positions, rounded up, and at least one", () => {
+test("a review counts as one request for every ten positions, rounded up, and as at least one request", () => {
   expect([0, 1, 10, 11, 81].map(requestsOfReview)).toEqual([1, 1, 1, 2, 9]);
 });
 

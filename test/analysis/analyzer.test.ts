@@ -51,7 +51,7 @@ describe("a search", () => {
     expect(jobs).toEqual([{ position: request.position, ...asked }]);
   });
 
-  test("a search restricted to all legal moves runs without a restriction, and the analysis still shows the moves of the request", async () => {
+  test("if a request lists all legal moves to search, the engine gets no list, but the analysis still shows the listed moves", async () => {
     const snapshot = snapshotOf({ lines: [lineOf(["e1d1"])] });
     const { search, jobs } = scripted(doneOf({ snapshot, bestMove: "e1d1", ponder: undefined }));
     const request = validated({ fen: "8/8/8/8/8/4k2p/8/4K3 w - - 0 1", searchMoves: ["e1d1", "e1f1"] });
@@ -161,7 +161,7 @@ describe("the states of a search", () => {
     ]);
   });
 
-  test("a search is cancelled when its last reader stops reading, and the next caller gets its slot", async () => {
+  test("a search is cancelled when its last reader stops reading, and the next caller gets the slot", async () => {
     let calls = 0;
     const analyzer = analyzerOf((...job) => (calls++ === 0 ? endless : scripted(doneOf()).search)(...job));
     const states = statesOf(analyzer, validated(), "somebody", never)[Symbol.asyncIterator]();
@@ -628,7 +628,7 @@ function startedOver(store: AnswerStore<SearchResult>, done: SearchDone = doneOf
   return { analyzer, ask, jobs };
 }
 
-test("a stored result is found by the next process, and this process caches the result in memory", async () => {
+test("the next process finds a stored result, and caches the result in memory", async () => {
   const { store, asked } = rememberingStore();
   const searched = await startedOver(store).ask();
   expect(asked).toEqual(["get", "set"]);

@@ -110,7 +110,7 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, nodes) / before).toBeCloseTo(1, 1);
   });
 
-  test("the expected time is not reduced if the engine ends a search before its node limit, without a depth limit", () => {
+  test("a search without a depth limit that ends before its node limit does not reduce the expected time", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(20));
     times.learn(build, { ...limitsOf(1), depth: undefined, nodes: 1_000_000_000 }, took(5, "depth"));

@@ -12,7 +12,7 @@ const taken = (queue: FairQueue<string>, count: number) =>
   Array.from({ length: count }, () => queue.take()?.value);
 
 describe("virtual time", () => {
-  test("a caller gets no additional priority if a short search of the caller overtakes a long search of the caller", () => {
+  test("a caller gets no additional priority if the caller's short search overtakes the caller's long search", () => {
     const queue = createFairQueue<string>();
     queue.add(waitingOf("a", 1000, { value: "long" }));
     for (let index = 0; index < 60; index++) {

@@ -228,7 +228,7 @@ describe("waiting work", () => {
     expect([shortBefore("long1"), shortBefore("long2")]).toEqual([3, 7]);
   });
 
-  test("a short search overtakes a long search that arrived earlier, of any caller", async () => {
+  test("a short search overtakes an earlier long search of the same caller or of another caller", async () => {
     const [long, short] = [{ flow: "a", expectMs: () => 5000, name: "long" }, worksOf("b", 10, 1, "short")];
     expect(await orderOf([long, ...short])).toEqual(["short1", "long"]);
     expect(await orderOf([long, ...worksOf("a", 10, 1, "short")])).toEqual(["short1", "long"]);
@@ -239,7 +239,7 @@ describe("waiting work", () => {
     ["one other caller", () => "other"],
     ["the same caller", () => "patient"],
   ])(
-    "a long search is eventually admitted while short searches of %s arrive continuously",
+    "a long search is eventually admitted while short searches from %s arrive continuously",
     async (_, flowOf) => {
       const scheduler = schedulerOf(1);
       let slot = await scheduler.enter(work, never);

@@ -281,7 +281,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     expect((await Promise.all(again)).map(({ best }) => best?.uci)).toEqual(Array(3).fill("e2e4"));
   });
 
-  test("two nodes start two searches if the time limit or the file of the build differs", async () => {
+  test("two nodes start two searches if their time limits or their engine files differ", async () => {
     const all = (await nodes(2)) as [TestNode, TestNode];
     const [one, other] = all;
     const asked = [

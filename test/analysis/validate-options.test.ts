@@ -28,7 +28,7 @@ describe("options are taken over as they are, and those in effect are known", ()
     [{ uci_chess960: true }, false, {}],
     [{ uci_chess960: false, skill_level: 20 }, false, {}],
   ])(
-    "options are not changed, and the effective options are known: %j, weakened: %s",
+    "the validation returns the options unchanged, and says whether they weaken the engine: %j, weakened: %s",
     (given, weakened, effectiveOptions = given) => {
       expect(validateOptions(given, options)).toEqual({ options: given, effectiveOptions, weakened });
     },

@@ -60,7 +60,7 @@ describe("a request", () => {
     expect([drawn.position.terminal?.reason, drawn.searchMoves]).toEqual(["insufficient_material", ["e1d2"]]);
   });
 
-  test("a Chess960 request needs the option, a suitable position and a suitable engine", async () => {
+  test("a Chess960 request needs the option uci_chess960, a suitable position and a suitable engine", async () => {
     const { position, options } = await validate({ options: { uci_chess960: true } });
     expect(position.chess960).toBe(true);
     expect(options).toEqual({ uci_chess960: true });
@@ -206,13 +206,16 @@ describe("a refusal", () => {
       "option_not_allowed",
       ["/options/hash", "/options/skill_level"],
     ],
-  ])("the request %j is refused as %s at %j", async (overrides, code, pointers) => {
-    const error = await refusalOf(overrides);
-    expect(error.code).toBe(code);
-    expect(error.violations.map(({ pointer }) => pointer)).toEqual(pointers);
-  });
+  ])(
+    "the request %j is refused with the code %s and a violation at each of %j",
+    async (overrides, code, pointers) => {
+      const error = await refusalOf(overrides);
+      expect(error.code).toBe(code);
+      expect(error.violations.map(({ pointer }) => pointer)).toEqual(pointers);
+    },
+  );
 
-  test("a request is validated in the order position, moves to search, engine, options", async () => {
+  test("a request is validated in this order: position, moves to search, engine, options", async () => {
     const legal = { fen: startFen, searchMoves: ["e4"], options: { y: 1 } };
     const everything = { fen: "bad", searchMoves: ["e5"], engine: "x", options: { y: 1 } };
     expect((await refusalOf(everything)).code).toBe("invalid_fen");

@@ -28,7 +28,7 @@ const suggestionFor = async (
   preflight = async (_: Plain) => {},
 ) => (await withSuggestion(errorFromViolations(violations), sent, preflight)).suggestedRequest;
 
-it("a corrected request contains the nearest allowed numbers, and the original request is not changed", async () => {
+it("a corrected request has the nearest allowed number for each number out of range, and the original is not changed", async () => {
   const sent = { fen: "8/8", depth: 99, movetime_ms: 1, options: { skill_level: 3 } };
   const movetime = { ...depth, pointer: "/movetime_ms", allowed: { minimum: 50, maximum: 60000 } };
   expect(await suggestionFor(sent, [depth, movetime])).toEqual({

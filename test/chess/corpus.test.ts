@@ -31,20 +31,23 @@ const named = (some: readonly CorpusLine[]) => some.map((line) => [`${line.id}, 
 const accepted = lines.filter((line) => line.verdict !== "invalid");
 
 describe("the corpus", () => {
-  test.each(named(lines))("the position of the corpus is valid or invalid as recorded: %s", (_, line) => {
-    const validation = validate(line.fen, extrasOf(line));
-    expect(validation.kind).toBe(line.verdict === "invalid" ? "violations" : "position");
-    if (validation.kind === "violations") {
-      expect(validation.violations.length).toBeGreaterThan(0);
-    } else {
-      const { terminal } = validation.position;
-      expect(terminal?.reason).toBe(line.expect.outcome);
-      expect(terminal?.winner ?? null).toBe(line.expect.winner ?? null);
-    }
-  });
+  test.each(named(lines))(
+    "a position of the corpus is accepted or refused as the corpus records: %s",
+    (_, line) => {
+      const validation = validate(line.fen, extrasOf(line));
+      expect(validation.kind).toBe(line.verdict === "invalid" ? "violations" : "position");
+      if (validation.kind === "violations") {
+        expect(validation.violations.length).toBeGreaterThan(0);
+      } else {
+        const { terminal } = validation.position;
+        expect(terminal?.reason).toBe(line.expect.outcome);
+        expect(terminal?.winner ?? null).toBe(line.expect.winner ?? null);
+      }
+    },
+  );
 
   const corrections = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
-  test.each(named(accepted))("the position of the corpus has the recorded warnings: %s", (_, line) => {
+  test.each(named(accepted))("a position of the corpus has exactly the recorded warnings: %s", (_, line) => {
     const warnings = noticesOf(line.fen, extrasOf(line)).filter((code) => corrections.includes(code));
     // The corpus does not record this warning about an en passant square without a legal capture.
     const uselessSquare = line.id.startsWith("ep_nocapture") ? "ep_square_removed" : undefined;
@@ -53,7 +56,7 @@ describe("the corpus", () => {
 
   const counted = accepted.filter((line) => line.expect.legal_count !== undefined);
   test.each(named(counted))(
-    "the position of the corpus has the recorded number of legal moves: %s",
+    "a position of the corpus has the recorded number of legal moves: %s",
     (_, line) => {
       const position = positionOf(line.fen, extrasOf(line));
       expect(position.legalMoveCount).toBe(line.expect.legal_count);
@@ -69,19 +72,16 @@ describe("the corpus", () => {
   });
 
   const listed = counted.filter((line) => line.expect.legal !== undefined);
-  test.each(named(listed))(
-    "the position of the corpus has exactly the recorded legal moves: %s",
-    (_, line) => {
-      const position = positionOf(line.fen, extrasOf(line));
-      // Some lists contain the same castling move twice, as e8g8 and e8h8.
-      const moves = line.expect.legal?.map((uci) => describeMove(position, uci)?.uci);
-      expect(moves).not.toContain(undefined);
-      expect(new Set(moves).size).toBe(line.expect.legal_count);
-    },
-  );
+  test.each(named(listed))("a position of the corpus has exactly the recorded legal moves: %s", (_, line) => {
+    const position = positionOf(line.fen, extrasOf(line));
+    // Some lists contain the same castling move twice, as e8g8 and e8h8.
+    const moves = line.expect.legal?.map((uci) => describeMove(position, uci)?.uci);
+    expect(moves).not.toContain(undefined);
+    expect(new Set(moves).size).toBe(line.expect.legal_count);
+  });
 
   test.each(named(accepted))(
-    "the position of the corpus does not change when its FEN is written and read: %s",
+    "a position of the corpus is unchanged after its FEN is written and read again: %s",
     (_, line) => {
       const position = positionOf(line.fen, extrasOf(line));
       const again = positionOf(position.fen, { chess960: position.chess960 });

@@ -74,7 +74,7 @@ describe("moves", () => {
     ]);
   });
 
-  test("the violation of the first illegal move contains its text, the side to move and the position", () => {
+  test("the violation of the first illegal move names the move and the side to move, and contains the FEN", () => {
     const [violation, ...others] = violationsOf(startFen, { moves: ["e4", "e5", "Ke2", "Nf6xx", "e9"] });
     expect(others).toEqual([]);
     expect(violation?.index).toBe(3);
@@ -135,21 +135,21 @@ describe("moves", () => {
 describe("Chess960 moves", () => {
   const fen = "2k5/8/8/8/8/8/8/1R3K1R w HB - 0 1";
 
-  test("a Chess960 position reads f1g1 as a king move if the rook is on h1, and f1h1 as castling", () => {
+  test("in a Chess960 position with a rook on h1, f1g1 is read as a king move, and f1h1 as castling", () => {
     expect(positionOf(fen, { moves: ["f1g1"] }).fen).toContain("/1R4KR b");
     expect(positionOf(fen, { moves: ["f1h1"] }).fen).toContain("/1R3RK1 b");
     expect(positionOf(fen, { moves: ["f1b1"] }).fen).toContain("/2KR3R b");
   });
 
-  test("a Chess960 position reads a king move of two or more files to the castling square as castling", () => {
+  test("in a Chess960 position, a king move of two or more files to the castling square is read as castling", () => {
     expect(positionOf(fen, { moves: ["f1c1"] }).moves).toEqual(["f1b1"]);
   });
 
-  test("a Chess960 position reads no other king move of two files as castling", () => {
+  test("in a Chess960 position, a king move of two files to another square is not read as castling", () => {
     expect(violationsOf(fen, { moves: ["f1d1"] })).toMatchObject([{ code: "illegal_move" }]);
   });
 
-  test("a Chess960 position does not read Kh1 as castling even if a castling rook is on h1", () => {
+  test("in a Chess960 position, Kh1 is not read as castling, even if a castling rook is on h1", () => {
     const beside = "2k5/8/8/8/8/8/8/6KR w H - 0 1";
     expect(positionOf(beside, { moves: ["O-O"] }).fen).toContain("/5RK1 b");
     expect(violationsOf(beside, { moves: ["Kh1"] })).toMatchObject([{ code: "illegal_move" }]);
@@ -288,6 +288,6 @@ test("a line writes castling in the notation of its position, standard or Chess9
   });
 });
 
-test("a line may have no moves", () => {
+test("a line can be empty", () => {
   expect(describeVariation(positionOf(startFen), [], 0)).toMatchObject({ moves: [], san: [] });
 });

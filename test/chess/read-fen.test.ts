@@ -92,7 +92,7 @@ describe("the text of a FEN", () => {
     [`${board} w KQkq - 60 40;`, `${board} w KQkq - 60 40`, ";"],
     [`${board} w KQkq - 60 bm e4;`, undefined, "60 bm e4;"],
     [`${board} w KQkq - hmvc 60; fmvn 40;`, undefined, "hmvc 60; fmvn 40;"],
-  ])("the suggested FEN for %j has the same clocks", (fen, suggested, token) => {
+  ])("the FEN that is suggested for %j keeps the clocks", (fen, suggested, token) => {
     expect(suggestionOf(fen)).toBe(suggested);
     expect(violationsOf(fen)).toMatchObject([{ token, offset: fen.indexOf(token) }]);
   });
@@ -187,7 +187,7 @@ test.each([
   ["4k3/8/8/8/8/8/8/1P2K3 w - - 0 1", 17, "P"],
   [" 4k3/4K3/8/8/8/8/8/8 w - - 0 1", 6, "K"],
   ["4k3/8/8/8/8/8/8/4R1K1 w - - 0 1", 22, "w"],
-])("the violation of the FEN %j is at offset %i, which is %j", (fen, offset, token) => {
+])("the violation of the FEN %j points to offset %i with the text %j", (fen, offset, token) => {
   expect(violationsOf(fen)[0]).toMatchObject({ offset, token });
   expect(fen.slice(offset, offset + token.length)).toBe(token);
 });

@@ -44,7 +44,7 @@ describe("chess.js, as an independent referee,", () => {
     (_, seed) => [seed, seed % 2 === 0 ? startFen : livelyFen] as const,
   );
 
-  test("chess.js finds the same moves in every position of random games", () => {
+  test("Kibitz and chess.js find the same legal moves in every position of random games", () => {
     const seen = new Set<string>();
     for (const [seed, fen] of games) {
       playRandomGame(seed, fen, 60, (game) => {
@@ -82,7 +82,7 @@ describe("chess.js, as an independent referee,", () => {
   });
 
   test.each(games)(
-    "chess.js reaches the same position after the moves of random game %i, in UCI and in SAN",
+    "Kibitz and chess.js reach the same position after the moves of random game %i, in UCI and in SAN",
     (seed, fen) => {
       const game = playRandomGame(seed, fen, 200, () => {});
       const history = game.history({ verbose: true });
@@ -101,7 +101,7 @@ describe("chess.js, as an independent referee,", () => {
     },
   );
 
-  test("chess.js counts the same repetitions in a game of two kings", () => {
+  test("Kibitz and chess.js count the same repetitions in a game with only two kings", () => {
     const fen = "k7/8/8/p7/P7/8/8/K7 w - - 0 1";
     const random = createRandom(7);
     const game = new Chess(fen);

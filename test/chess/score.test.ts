@@ -40,7 +40,7 @@ describe("a score in White's view", () => {
     expect(scoreForWhite(mate(-3), "black").value).toEqual({ kind: "mate", mate: 3 });
   });
 
-  test("a score is unchanged after two inversions", () => {
+  test("a score is unchanged after it is inverted twice", () => {
     for (const bound of ["exact", "lower", "upper"] as const) {
       const once = { ...score, bound };
       expect(scoreForWhite(scoreForWhite(once, "black"), "black")).toEqual(once);

@@ -35,7 +35,7 @@ test.each(["e1g1", "e1h1", "O-O", "0-0"])(
   },
 );
 
-test("moves to search are moves in the last position, after the history", () => {
+test("moves to search are read in the position after the moves of the request", () => {
   const reading = readSearchMoves(positionOf(startFen, { moves: ["e4"] }), ["e5"]);
   expect(reading).toEqual({ kind: "moves", ucis: ["e7e5"] });
 });
@@ -75,7 +75,7 @@ test("every illegal move to search is refused, and at most 20 have a violation",
   expect(violationsOf(startFen, Array(218).fill("Ke2"))).toHaveLength(20);
 });
 
-test("an ambiguous move to search is refused, and the violation allows the moves of both pieces", () => {
+test("an ambiguous move to search is refused, and the violation lists the moves of both pieces", () => {
   expect(violationsOf(twoKnights, ["Nd2"])).toEqual([
     {
       index: 0,

@@ -87,7 +87,7 @@ test("castling rights are written with file letters if the option uci_chess960 i
   expect(positionOf(startFen, { chess960: true })).toMatchObject({ chess960: true, fen });
 });
 
-test("castling rights of Chess960 are written so that the FEN describes them without the option", () => {
+test("castling rights of Chess960 are written so that the FEN has the same meaning without the option uci_chess960", () => {
   const written = positionOf("1r2k2r/8/8/8/8/8/8/1R2K1R1 w KQkq - 0 1", { chess960: true }).fen;
   expect(written).toContain(" w GBhb - ");
   expect(positionOf(written)).toMatchObject({ chess960: true, fen: written, warnings: [] });

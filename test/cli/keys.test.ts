@@ -161,7 +161,7 @@ describeWith("redis")("keys that nodes share", () => {
   const dayMs = 86_400_000;
 
   test.each([-100, 100])(
-    "times in key records come from the clock of Redis, even if the clock of this machine is %i days off",
+    "times in key records come from the clock of Redis, even if the clock of this machine is wrong by %i days",
     async (days) => {
       const began = Date.now();
       const shared = { KIBITZ_REDIS_URL: redis.url, KIBITZ_REDIS_PREFIX: `clock${days}:` };

@@ -7,7 +7,7 @@ import { useRedis } from "../support/redis.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { type Finished, runKibitz } from "./run-kibitz.ts";
 
-describeWith("redis")("keys on their way between stores", () => {
+describeWith("redis")("keys that are copied between stores", () => {
   const redis = useRedis();
   const folder = useTemporaryFolder();
   const inSqlite = (name: string) => ({ KIBITZ_DATA_DIR: join(folder, name) });

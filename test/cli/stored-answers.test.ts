@@ -37,7 +37,7 @@ test.each([
   { args: ["engines"] },
   { args: ["uci"], stdin: ["position startpos\n", "go depth 4\n"] },
   { args: ["mcp"], stdin: ['{"jsonrpc":"2.0","id":1,"method":"ping"}\n'] },
-])("kibitz $args works in a read-only folder, and creates no file there", async ({ args, stdin }) => {
+])("kibitz $args works in a read-only folder without creating a file", async ({ args, stdin }) => {
   writeFileSync(positions, `${startFen}\n`);
   writeFileSync(games, "1. e4 *\n");
   const here = process.cwd();

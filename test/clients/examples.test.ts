@@ -50,7 +50,7 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
       ...(onLine && { onLine }),
     });
 
-  test("an example evaluates, streams, reviews, reduces its depth after a refusal, and waits for the rate limit", async (context) => {
+  test("an example program evaluates, streams and reviews, reduces its depth after a refusal, and waits for the rate limit", async (context) => {
     const printed = (await run(await startProxy(context), "")).trimEnd().split("\n");
     const lines = printed.filter((line) => !waiting.test(line));
     expect(lines.length, printed.join("\n")).toBeLessThan(printed.length);
@@ -72,14 +72,14 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
     expect(lines.slice(-5)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(bestMove("12"))));
   });
 
-  test("an example with an API key is never rate limited, because it sends the key", async (context) => {
+  test("an example program that gets an API key sends the key, and never has to wait for the rate limit", async (context) => {
     const proxy = await startProxy(context);
     const printed = await run(proxy, await newKey(proxy));
     // The example sends two calls without a key, which are within the limit.
     expect(printed.split("\n").filter((line) => waiting.test(line))).toEqual([]);
   });
 
-  test("an example reconnects when its connection breaks during a stream, and prints each depth once", async (context) => {
+  test("an example program reconnects when its connection breaks during a stream, and prints each depth once", async (context) => {
     const proxy = await startProxy(context);
     const key = await newKey(proxy);
     // Without the pause, the complete response might arrive before the test cuts the connection.
@@ -99,7 +99,7 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
   });
 });
 
-test("every folder in examples/ is a language whose examples are tested", () => {
+test("the tests run the examples of every language folder in examples/", () => {
   const folders = readdirSync(examples, { withFileTypes: true }).filter((entry) => entry.isDirectory());
   expect(languages.map(({ name }) => name).toSorted()).toEqual(folders.map(({ name }) => name).toSorted());
 });

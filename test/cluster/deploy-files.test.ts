@@ -25,7 +25,7 @@ describeWith(
   "haproxy",
   "envoy",
   "helm",
-)("what cannot be run without containers is as its schema says", () => {
+)("the files for containers match their schemas", () => {
   const folder = useTemporaryFolder();
 
   test("hadolint finds no problem in the Dockerfile", () => {
@@ -200,7 +200,7 @@ describeWith(
   });
 });
 
-describeWith("root", "namespaces")("what a container of the image gives a node", () => {
+describeWith("root", "namespaces")("a node with the restrictions of a container", () => {
   const folder = useTemporaryFolder();
 
   test("a node works without root and capabilities, with write access only to /tmp and its data folder", async () => {

@@ -9,7 +9,7 @@ import { type Relay, startRelay } from "../support/relay.ts";
 import { type RunningApp, useNodes } from "../support/running-app.ts";
 import { startSleepStopwatch, startStopwatch } from "../support/stopwatch.ts";
 
-describeWith("redis")("four nodes whose Redis stands still, is gone or is slow", () => {
+describeWith("redis")("four nodes whose Redis is paused, killed or slow", () => {
   const redis = useRedis(["--appendonly", "yes"]);
   let relay: Relay;
   beforeAll(async () => {

@@ -34,7 +34,7 @@ describe("versions", () => {
     ]);
   });
 
-  test("the list of engine versions has a lite network after the full network, and prereleases last", () => {
+  test("in the list of engine versions, a lite network is after the full network, and prereleases are last", () => {
     const { versions } = catalog(["native dev-20260110-3a1b2c4d", "wasm 19 lite", "wasm 19", "wasm 18"]);
     expect(versions.map(({ id }) => id)).toEqual([
       "stockfish-19",

@@ -62,7 +62,7 @@ describe("lines", () => {
     expect(lines).toEqual(["up", "isready", "go depth 1", "stop"]);
   });
 
-  test("the lines of an engine end when the engine is killed", async () => {
+  test("reading the lines of an engine ends when the engine is killed", async () => {
     const engine = node(`console.log("up"); setInterval(() => {}, 1000)`);
     const lines = linesOf(engine);
     await engine.kill();
@@ -70,22 +70,22 @@ describe("lines", () => {
     expect(await engine.ended).toBe("outside");
   });
 
-  test("the lines of an engine end when the engine closes its output, even if its process continues", async () => {
+  test("reading the lines of an engine ends when the engine closes its output, even if the engine keeps running", async () => {
     const engine = node(`console.log("up"); require("fs").closeSync(1); setInterval(() => {}, 1000)`);
     expect(await linesOf(engine)).toEqual(["up"]);
     expect(enginesRunning()).toHaveLength(1);
   });
 
-  test("the lines of an engine end with an error if the engine does not start", async () => {
+  test("reading the lines of an engine fails if the engine does not start", async () => {
     await expect(linesOf(start("/nowhere/stockfish"))).rejects.toThrow("ENOENT");
   });
 
-  test("the lines of an engine end with an error if a line is too long", async () => {
+  test("reading the lines of an engine fails if a line is too long", async () => {
     const engine = node(`process.stdout.write("x".repeat(10_000_000)); setInterval(() => {}, 1000)`);
     await expect(linesOf(engine)).rejects.toThrow("more than 65536 characters");
   });
 
-  test("an exception in the callback for engine output rejects the reading and does not stop the server", async () => {
+  test("reading the lines of an engine fails if the callback throws, and the server keeps running", async () => {
     const engine = node(`console.log("readyok"); setInterval(() => {}, 1000)`);
     const reading = engine.read(() => {
       throw new Error("a bug");
@@ -95,7 +95,7 @@ describe("lines", () => {
 });
 
 describe("an engine process", () => {
-  test("an engine process gets all commands of a write even while the server is busy", async () => {
+  test("an engine process gets all commands of one write, even while the server is busy", async () => {
     const file = join(createFolder(), "heard");
     const engine = node(`
       const { appendFileSync } = require("node:fs");

@@ -68,7 +68,7 @@ describe("the options that callers may set", () => {
     ["without a default", "Skill Level type spin min 0 max 20"],
     ["with a default that is not an integer", "Skill Level type spin default high min 0 max 20"],
     ["with another spelling", "skill level type spin default 20 min 0 max 20"],
-  ])("callers may not set an option that an engine declares %s", (_, line) => {
+  ])("callers cannot set an option that an engine declares %s", (_, line) => {
     expect(callersOptionsFrom(declared(line))).toEqual([]);
   });
 });

@@ -77,7 +77,7 @@ test.each<[what: string, create: (cache: string) => void]>([
   await expect(copyOnce(writeEngine(), cache)).rejects.toThrow();
 });
 
-test("the image contains every program that the sandbox runs", () => {
+test("the container image contains every program that the sandbox runs", () => {
   const dockerfile = readFileSync(join(import.meta.dirname, "../../deploy/Dockerfile"), "utf8");
   const programs = /make-root\.sh \/image (.*?) \\/.exec(dockerfile)?.[1]?.split(" ") ?? [];
   const links = linksFor(undefined, "/data").map(({ command }) => command(1)[0]);

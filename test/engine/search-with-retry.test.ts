@@ -24,7 +24,7 @@ function supervise(options: FakeEnginesOptions, refuseMs?: number) {
 
 describe("a search whose engine fails", () => {
   test.each<FailureKind>(["exited", "killed", "flooded", "protocol_error", "unresponsive"])(
-    "a search whose engine is %s is run by another engine with the same limits",
+    "a search whose engine is %s is repeated on another engine with the same limits",
     async (kind) => {
       const { engines, search } = supervise({ conduct: (number) => (number === 1 ? kind : "answer") });
       expect(await search(build, job, forever)).toEqual(fakeAnswer);
@@ -33,7 +33,7 @@ describe("a search whose engine fails", () => {
     },
   );
 
-  test("a search whose engine does not start is run by another engine", async () => {
+  test("a search whose engine does not start is repeated on another engine", async () => {
     const failure = new EngineFailure("no_start", "not this time");
     const { engines, search } = supervise({
       starting: (number) => (number === 1 ? Promise.reject(failure) : undefined),

@@ -275,7 +275,7 @@ describe("a search that exceeds its limit", () => {
     },
   );
 
-  test("an engine that has printed no line at its limit is stopped after its first line, which is the result", async () => {
+  test("an engine that has printed no line before its time limit is stopped after its first line, and this line is the result", async () => {
     const { session, conversation, search } = await searching(50);
     await wait(50 + lateMs + stopMs - 1);
     expect(conversation.sent).not.toContain("stop");
@@ -370,7 +370,7 @@ describe("a client that disconnects", () => {
   test.each([
     ["stops before its first line", "bestmove e2e4"],
     ["stops without a move", "bestmove (none)"],
-  ])("a disconnect of the client does not stop an engine that %s", async (_, answer) => {
+  ])("an engine that %s is not killed if the client disconnects", async (_, answer) => {
     const caller = new AbortController();
     const { session, conversation, search } = await searching(60_000, caller.signal);
     expectCleaning(conversation.expect("stop", [answer]));

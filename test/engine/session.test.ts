@@ -171,7 +171,7 @@ describe("the greeting", () => {
 });
 
 describe("cleaning", () => {
-  test("an engine is reset in one write after its result, and is idle when it prints readyok", async () => {
+  test("the commands that reset an engine are sent in one write after the result, and readyok makes the engine idle", async () => {
     const { session, conversation, writes } = await cleaning();
     expect(writes()).toEqual([["setoption name Skill Level value 20", "ucinewgame", "isready"]]);
     expect(session.state).toBe("cleaning");

@@ -13,7 +13,7 @@ test("WebAssembly engines use the operator's hash size, up to the maximum that t
   expect(await hashOf(4096)).toEqual(each(1024, some));
 });
 
-test("only a build that the table of builds marks as deprecated is deprecated", async () => {
+test("a build is deprecated only if the table of builds marks the build as deprecated", async () => {
   const rows = wasmBuilds.map((row) =>
     row.net === "lite" ? { ...row, deprecatedSince: "2026-11-22" as const } : row,
   );

@@ -171,7 +171,7 @@ test("a list of moves gives the same game as its PGN", () => {
   expect([...game.tree.moves.mainline()].map(({ san }) => san)).toEqual(["e4", "e5", "Nf3"]);
 });
 
-test("a Chess960 game with castling is the same as a list of moves and as PGN", () => {
+test("a Chess960 game with castling is read in the same way from a list of moves and from a PGN", () => {
   const fen = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1";
   const moves = ["O-O", "O-O-O"];
   const game = inOneGo(gameFromMoves({ fen, moves }));
@@ -195,7 +195,7 @@ test("an illegal list of moves gets the same error in a review and in an analysi
   ]);
 });
 
-test("a random PGN gives the same game as in chessops", () => {
+test("Kibitz and chessops read the same game from a random PGN", () => {
   fc.assert(
     fc.property(pgnTexts, ({ text, sans }) => {
       const game = gameOf(text);

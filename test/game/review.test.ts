@@ -13,7 +13,7 @@ function reviewOf(pgn: string, evaluations: Evaluations, opening?: Opening): Gam
 const cps = (...scores: readonly number[]): Evaluations =>
   scores.map((score) => ({ score, lines: [["a2a3"]] }));
 
-test("a review of a move has the loss of the mover and the best move", () => {
+test("a review of a move contains the best move and the loss of the side that moved", () => {
   const [, e5] = reviewOf("1. e4 {[%clk 0:05:00]} e5 {[%clk 0:04:58.5]} 2. Nf3", [
     { score: 30 },
     {
@@ -121,7 +121,7 @@ test("a review labels the only legal move as forced", () => {
   expect(whole.moves[0]?.labels).toEqual(["forced", "best"]);
 });
 
-test("a review does not include a mating move in the averages of both players", () => {
+test("the averages of a review do not include a move that gives mate", () => {
   const whole = reviewOf("1. f3 e5 2. g4 Qh4#", [
     { score: 15, lines: [["e2e4"]] },
     { score: -30, lines: [["e7e5"]] },

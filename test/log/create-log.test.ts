@@ -52,7 +52,7 @@ test.each([
   ["by process.exit directly afterwards", "process.exit(0)"],
   ["by an uncaught error", `throw new Error("a bug")`],
   ["a little later", "await new Promise((resolve) => setTimeout(resolve, 100))"],
-])("all log lines of a process that ends %s are written", (_, end) => {
+])("no log line is lost if the process ends %s", (_, end) => {
   // The first line may be written in the background, after the others.
   const lines = linesOf(end).map((line) => JSON.parse(line));
   expect(lines.toSorted((one, other) => one.index - other.index)).toMatchObject(

@@ -40,7 +40,7 @@ describe("calls in plain JSON", () => {
     await expect(callsOf({}).check(evaluate, request)).rejects.toMatchObject({ code, violations });
   });
 
-  test("the method check validates the fields of a plain JSON request without calling the RPC", async () => {
+  test("`check` validates the fields of a plain JSON request without calling the RPC", async () => {
     const calls = callsOf({});
     await calls.check(evaluate, { fen: "no position" });
     await expect(calls.check(evaluate, { fen: "startpos", depth: 99 })).rejects.toMatchObject({
@@ -54,7 +54,7 @@ describe("calls in plain JSON", () => {
     });
   });
 
-  test("each event of a plain JSON stream has one field with a message, and null in the fields of the other event kinds", async () => {
+  test("in each event of a plain JSON stream, the field of the event's kind has a message, and the other fields are null", async () => {
     const calls = callsOf({
       stream: () =>
         async function* () {

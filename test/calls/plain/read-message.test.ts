@@ -55,7 +55,7 @@ describe("a request", () => {
     );
   });
 
-  it("an empty request is readable, and missing fields are found later by the rules", () => {
+  it("an empty request is readable, and the rules find its missing fields later", () => {
     expect(readRequest({})).toEqual({ message: create(AnalysisRequestSchema), violations: [] });
   });
 
@@ -211,17 +211,14 @@ describe("unknown fields", () => {
     ["Depth", "depth"],
     ["FEN", "fen"],
     ["option", "options"],
-  ])(
-    "an unknown field is refused with the suggestion of a similar name: %s: did you mean %s",
-    (key, meant) => {
-      expect(violationOf(`"${key}":1`)).toEqual({
-        pointer: `/${key}`,
-        code: "unknown_field",
-        message: `There is no field \`${key}\` here: did you mean \`${meant}\`?`,
-        meant,
-      });
-    },
-  );
+  ])("the unknown field %s is refused, and the error suggests the similar name %s", (key, meant) => {
+    expect(violationOf(`"${key}":1`)).toEqual({
+      pointer: `/${key}`,
+      code: "unknown_field",
+      message: `There is no field \`${key}\` here: did you mean \`${meant}\`?`,
+      meant,
+    });
+  });
 
   it("an unknown field without a similar name is refused with a list of the known fields", () => {
     expect(violationOf('"position":1')?.message).toBe(

@@ -24,7 +24,7 @@ test("kibitz doctor reports a free port as free", async () => {
   ]);
 });
 
-test("kibitz doctor reports a port that another program uses as bad, but the default metrics port only as a note", async () => {
+test("kibitz doctor reports a port as bad if another program uses the port, but the default metrics port only as a note", async () => {
   const server = createServer().listen(0, "127.0.0.1");
   await once(server, "listening");
   onTestFinished(() => void server.close());

@@ -12,7 +12,7 @@ test("kibitz doctor reports nothing about Redis without KIBITZ_REDIS_URL", async
   expect(await checkWith({})).toEqual([]);
 });
 
-test("kibitz doctor reports a Redis that does not respond as bad, with advice", async () => {
+test("if Redis does not respond, kibitz doctor reports Redis as bad, with advice", async () => {
   const port = await freePort();
   expect(await checkWith({ KIBITZ_REDIS_URL: `redis://127.0.0.1:${port}` })).toEqual([
     {
@@ -24,7 +24,7 @@ test("kibitz doctor reports a Redis that does not respond as bad, with advice", 
   ]);
 });
 
-describeWith("redis")("a Redis that answers", () => {
+describeWith("redis")("a Redis that responds", () => {
   const redis = useRedis();
   const operate = (...words: readonly string[]) =>
     execFileSync("redis-cli", ["-p", String(redis.port), ...words], { stdio: "pipe" });
@@ -43,18 +43,21 @@ describeWith("redis")("a Redis that answers", () => {
     ["may evict keys", "maxmemory-policy", "allkeys-lru", "noeviction", /may evict API keys/],
     ["is full", "maxmemory", "1", "0", /does not take writes: OOM/],
     ["has too few replicas", "min-replicas-to-write", "1", "0", /does not take writes: NOREPLICAS/],
-  ])("kibitz doctor reports a Redis that %s as bad, with advice", async (_, name, value, usual, trouble) => {
-    operate("config", "set", name, value);
-    onTestFinished(() => void operate("config", "set", name, usual));
-    expect(await checkWith({ KIBITZ_REDIS_URL: redis.url })).toContainEqual({
-      part: "redis",
-      state: "bad",
-      found: expect.stringMatching(trouble),
-      advice: expect.any(String),
-    });
-  });
+  ])(
+    "if Redis %s, kibitz doctor reports Redis as bad, with advice",
+    async (_, name, value, usual, trouble) => {
+      operate("config", "set", name, value);
+      onTestFinished(() => void operate("config", "set", name, usual));
+      expect(await checkWith({ KIBITZ_REDIS_URL: redis.url })).toContainEqual({
+        part: "redis",
+        state: "bad",
+        found: expect.stringMatching(trouble),
+        advice: expect.any(String),
+      });
+    },
+  );
 
-  test("kibitz doctor reports a Redis replica and a wrong Redis password as bad", async () => {
+  test("kibitz doctor reports Redis as bad if Redis is a replica, or if the password is wrong", async () => {
     operate("replicaof", "127.0.0.1", "1");
     onTestFinished(() => void operate("replicaof", "no", "one"));
     expect(await checkWith({ KIBITZ_REDIS_URL: redis.url })).toMatchObject([

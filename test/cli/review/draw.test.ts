@@ -15,7 +15,7 @@ test("the width of printed lines comes from COLUMNS or from the terminal, and is
 const fen = "r3k2r/8/8/8/8/8/6P1/R3K2R w KQkq - 0 1";
 const move = { played: { from: "e1", to: "g1" }, best: { from: "a1", to: "a8" } };
 
-test("a board is printed from the view of the side to move, with both squares of the move marked", () => {
+test("a board is printed from the point of view of the side to move, and both squares of the move are marked", () => {
   expect(drawBoard({ fen, side: "white", ...move })).toEqual([
     "8 [r] ·     ·  k  ·     r",
     "7  ·     ·     ·     ·",
@@ -38,7 +38,7 @@ test("a board is printed from the view of the side to move, with both squares of
 const course = (count: number, percent: (index: number) => number) =>
   Array.from({ length: count }, (_, index) => percent(index));
 
-test("a graph is printed with White's chances upwards, and not stretched for a short game", () => {
+test("a graph shows White's win chances upwards, and is narrower for a short game", () => {
   const lines = drawGraph(
     {
       percents: [50, 100, 0],
@@ -62,7 +62,7 @@ test("a graph is printed with White's chances upwards, and not stretched for a s
   ]);
 });
 
-test("a graph is at most as wide as the terminal, for a game of any length", () => {
+test("the graph of a game of any length is at most as wide as the terminal", () => {
   for (const count of [1, 30, 600]) {
     const widths = drawGraph({ percents: course(count, () => 100), marked: [], parts: [] }, 40).map(
       (line) => line.length,

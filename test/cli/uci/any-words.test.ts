@@ -21,7 +21,7 @@ const line = fc.oneof(
   fc.array(word, { maxLength: 5 }).map((words) => `go ${words.join(" ")}`),
 );
 
-test("kibitz uci prints one bestmove for each go after any input, and leaves no timer running", async () => {
+test("after any input, kibitz uci prints one bestmove for each go, and leaves no timer running", async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(line, { maxLength: 12 }), async (lines) => {
       const { hear, hearWithin } = talk();

@@ -205,7 +205,7 @@ describe("pondering", () => {
 });
 
 describe("go mate", () => {
-  test("the command go mate ends when the side to move has a mate of the requested length or shorter", async () => {
+  test("the search of go mate ends when the side to move has a mate of at most the requested length", async () => {
     const { hear, last } = talk();
     await hear("position startpos moves e2e4", "go mate 3");
     for (const mate of [2, -4]) {

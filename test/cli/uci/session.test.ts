@@ -145,7 +145,7 @@ function overPlan(maxima: Readonly<Record<string, number>>): KibitzError {
 }
 
 describe("an answer", () => {
-  test("the info lines of a search show scores from the view of the side to move", async () => {
+  test("the info lines of a search show scores from the point of view of the side to move", async () => {
     const { hear, last } = talk();
     await hear("setoption name UCI_ShowWDL value true", "position startpos moves e2e4", "go depth 2");
     last().find(

@@ -37,7 +37,7 @@ test("the time for a move leaves the overhead on the clock, or 30 % of a clock t
 });
 
 test.each([undefined, 1])(
-  "the time for a move on a clock of any size fits in a timer of Node, with moves to go: %s",
+  "the time for a move never exceeds the maximum timeout of Node, even on a huge clock, with moves to go: %s",
   (movesToGo) => {
     const { searchMs, answerByMs, lastMs } = timeOfMove({ leftMs: 1e14, incrementMs: 1e14, movesToGo }, 30);
     expect(searchMs).toBeGreaterThan(60_000);

@@ -28,7 +28,7 @@ describeWith("python")("python-chess", () => {
     ["searches in its own process", () => []],
     ["asks a service", () => ["--url", server.url]],
   ])(
-    "python-chess can use options, limits, lines, castling, pondering and stop of kibitz uci that %s",
+    "python-chess can use the options, limits, lines, castling, pondering and stop of a kibitz uci process that %s",
     async (_, args) => {
       const seen = JSON.parse(
         await runProgram([python, fileOf("drive.py"), ...kibitzUci(...args())], { env }),

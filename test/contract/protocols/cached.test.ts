@@ -34,7 +34,7 @@ test("a repeated request gets the cached answer with a new id", async () => {
   expect(again.id).not.toBe(id);
 });
 
-test("a cached position in another notation gets the cached answer, and the warnings are about the new notation", async () => {
+test("a request for a cached position in another notation gets the cached answer with warnings about the request's notation", async () => {
   const first = await ask({ fen, depth: 8 });
   const other = await ask({
     fen: fen.replace(" - 3 3", " e6 3 3").replace("b KQkq e6", "b KQkq e3"),

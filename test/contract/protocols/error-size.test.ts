@@ -35,7 +35,7 @@ describe.each(protocols)("the errors of $name", ({ open }) => {
   afterAll(() => protocol[Symbol.asyncDispose]());
 
   test.each(invalid)(
-    "an RPC error lists as many violations as fit, and the number of omitted violations, for %s",
+    "the RPC error for %s contains as many violations as fit, and the number of omitted violations",
     async (_, request) => {
       const outcome = await protocol.call("evaluate", request);
       expect(outcome).toMatchObject({ kind: "refusal", status: "invalid_argument" });

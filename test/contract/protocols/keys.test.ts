@@ -151,7 +151,7 @@ test.each([
   });
 });
 
-test("a name and an idempotency key may not contain an API key", async () => {
+test("a name or an idempotency key that contains an API key is refused", async () => {
   const secret = createApiKey();
   const request = { name: secret, idempotency_key: `again-${secret}` };
   const outcome = await json.open(app.url).call("createKey", request, newCaller());
@@ -260,7 +260,7 @@ test("the keys of one address share one limit of concurrent searches", async () 
   expect(outcomes.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
 });
 
-test("a proxy may not cache an answer that contains or describes a key", async () => {
+test("an answer that contains or describes a key has a header that forbids caching", async () => {
   const { status, headers, body } = await post(
     keysUrl(),
     {},

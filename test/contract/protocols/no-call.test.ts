@@ -56,16 +56,19 @@ test.each([
   ["grpc-web-text", `${service}/Evaluate`],
   ["grpc-web-text+proto", `${service}/Evaluate`],
   ["grpc-web-text", "/v1/eval"],
-])("%s at %s gets the status 415 with the supported types of gRPC-Web", async (type, path) => {
-  const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, "Content-Type": `application/${type}` };
-  const answer = await fetch(app.url + path, { method: "POST", headers, body: "AAAAAAA=" });
-  expect([answer.status, await answer.text()]).toEqual([
-    415,
-    expect.stringContaining(
-      "gRPC-Web is served as application/grpc-web and application/grpc-web+proto and application/grpc-web+json",
-    ),
-  ]);
-});
+])(
+  "the content type %s at %s is refused with 415 and a list of the supported gRPC-Web types",
+  async (type, path) => {
+    const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, "Content-Type": `application/${type}` };
+    const answer = await fetch(app.url + path, { method: "POST", headers, body: "AAAAAAA=" });
+    expect([answer.status, await answer.text()]).toEqual([
+      415,
+      expect.stringContaining(
+        "gRPC-Web is served as application/grpc-web and application/grpc-web+proto and application/grpc-web+json",
+      ),
+    ]);
+  },
+);
 
 test("a body of the wrong type uses the error quota, and the error has the rate limit headers", async () => {
   const headers = { "X-Forwarded-For": "198.51.100.1", "Content-Type": "text/plain" };

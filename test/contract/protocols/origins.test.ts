@@ -151,7 +151,7 @@ describe.each(["keys", "open"])("with KIBITZ_ACCESS=%s", (mode) => {
     const app = useApp({ KIBITZ_ACCESS: mode }, { engines: createEnginesInProcess() });
 
     test.each(others)(
-      `with KIBITZ_ACCESS=${mode}, scripts of other origins can neither read GET %s nor send a preflight`,
+      `with KIBITZ_ACCESS=${mode}, scripts of other origins cannot read GET %s or send a preflight`,
       async (path) => {
         for (const answer of [
           await fetch(app.url + path, { headers: asked }),

@@ -56,7 +56,7 @@ test.each([
     batch(`{"requests":[${`${item},`.repeat(400)}{]}`),
   ],
 ])(
-  "%s counts as many errors in the error quota, because finding the error is expensive",
+  "%s counts as several errors in the error quota, because finding the error is expensive",
   async (_, path, init) => {
     const caller = `198.51.100.${++callers}`;
     expect(await codeOf(path, init, caller)).not.toBe("RATE_LIMITED");
@@ -130,7 +130,7 @@ const protocols: readonly (readonly [string, string, RequestInit])[] = [
 ];
 
 test.each(protocols)(
-  "more than 1000 keys through %s are refused before decoding and use the error quota",
+  "a request with more than 1000 keys through %s is refused before decoding and uses the error quota",
   async (_, path, init) => {
     const caller = `198.51.100.${++callers}`;
     const ask = async () => {

@@ -130,7 +130,7 @@ describe.each(["/engines", "/v1/engines", "/price", "/price?depth=20"])("GET %s"
   });
 });
 
-test("caches may not store the description of a key or the answer to a POST", async () => {
+test("the description of a key and the answer to a POST have headers that forbid caching", async () => {
   const { body } = await post(`${app.url}/v1/keys`, {});
   const self = await get(`${app.url}/v1/keys/self`, { headers: { Authorization: `Bearer ${body.key}` } });
   expect(self.headers.get("cache-control")).toBe("no-store");

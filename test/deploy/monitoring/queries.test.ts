@@ -105,7 +105,7 @@ describe("the rules", () => {
     expect([left.split("|").toSorted(), more]).toEqual([tools.toSorted(), []]);
   });
 
-  test("the alert rules for rehearsals differ only in their shorter times", () => {
+  test("the alert rules for rehearsals differ from the normal rules only by shorter times", () => {
     const times = /(?<=\[|\bfor: )\d+(?:ms|[smhd])\b/g;
     const inMs = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 };
     const timesOf = (text: string) =>
