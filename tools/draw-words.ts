@@ -35,7 +35,17 @@ function testNames(source: string): readonly Piece[] {
   const names = source.matchAll(
     /(?:^\s*(?:test|it)(?:\.\w+)*\(|\)\()\s*(["`])((?:\\.|(?!\1)[^\\])+)\1,\s*(?:async )?\(/gm,
   );
-  return [...names].map(([, , text = ""]) => ({ text }));
+  // The name after `describe.each(…)(` is that of a group.
+  const isGroup = (found: string, index: number) =>
+    found.startsWith(")") &&
+    source
+      .slice(0, index)
+      .match(/\b(?:describe|test|it)\w*[.(]/g)
+      ?.at(-1)
+      ?.startsWith("describe");
+  return [...names]
+    .filter(({ 0: found, index }) => !isGroup(found, index))
+    .map(([, , text = ""]) => ({ text }));
 }
 
 /** Returns the sentences of a document, without its code, tables, headings and pictures. */

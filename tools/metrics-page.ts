@@ -26,7 +26,7 @@ scrape_configs:
       - targets: ["localhost:9464"]
 \`\`\`
 
-Times are in seconds, and sizes in bytes. The values of labels are from short lists, and never contain text of a caller.
+Times are in seconds, and sizes in bytes. The values of labels are from short lists, and never contain text from a caller.
 
 ## Metrics of the service
 
