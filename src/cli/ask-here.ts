@@ -57,7 +57,7 @@ export function askHere(input: Input, options: TargetOptions): Target {
   };
 }
 
-/** Logs an error of the answer store at the level `info`, because the command succeeds without the store. */
+/** Logs errors of the answer store only at the level `info`, because the command also works without stored answers. */
 async function open(
   { host, values: { engine, path } }: Input,
   { stores = false, settings }: TargetOptions,
@@ -82,7 +82,7 @@ async function open(
   return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }
 
-/** Validates a request before an engine is started, because a start takes a second. Throws KibitzError. */
+/** Validates a request without an engine, so that an invalid request starts no engine. Throws KibitzError. */
 function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const message = readRequest(sent);
   const request = requestFromMessage(message);
@@ -95,7 +95,7 @@ function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/** Passes messages to the handlers without encoding, so that the caller receives the original KibitzError. */
+/** Calls the handlers directly, without encoding the messages. The caller receives the original KibitzError. */
 function transportTo(open: () => Promise<Service>): Transport {
   return {
     async unary(method, signal, _timeoutMs, _header, input) {

@@ -87,7 +87,7 @@ export function printWait({ ms, code }: Wait, stderr: Output): void {
   stderr.write(`kibitz: ${code.replaceAll("_", " ")}, retrying in ${durationText(ms / 1000)}\n`);
 }
 
-/** Returns the wait before a retry in milliseconds, or undefined for an error that is not about a rate or a quota. */
+/** Returns the wait before a retry. Returns undefined if no limit of the plan caused the error. */
 export function waitOf({
   code,
   retryAfterMs,

@@ -9,13 +9,16 @@ import type { Target } from "./target.ts";
 
 interface RemoteTimes {
   readonly connectMaxMs: number;
-  /** The longest time without a message. Longer than the longest wait in the queue plus the longest search. */
+  /**
+   * A call is aborted if the service sends no message for this time. The longest search with its wait in the queue takes less
+   * time.
+   */
   readonly silenceMaxMs: number;
 }
 
 const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 };
 
-/** Calls a running service. Abort the signal of an unfinished stream, because Connect does not cancel the request. */
+/** Calls a running service. Before you leave a stream unfinished, abort its signal: Connect does not cancel the request. */
 export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Target {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
   const agent = createAgent(url, connectMaxMs);
@@ -102,7 +105,7 @@ function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: n
   return call;
 }
 
-/** Limits the time for a connection attempt, which is two minutes by default on Linux. */
+/** Limits the time for a connection attempt. By default, Linux tries for two minutes. */
 function createAgent(url: string, connectMaxMs: number): http.Agent {
   const agent = new (url.startsWith("https:") ? https : http).Agent({ keepAlive: true });
   const connect = agent.createConnection.bind(agent);

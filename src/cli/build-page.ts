@@ -8,7 +8,7 @@ import type { Log } from "../log/log.ts";
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const builder = "tools/build-page.ts";
 
-/** Includes folders, because a deleted file changes the modification time of its folder. */
+/** Includes folders: if a file is deleted, only the modification time of its folder changes. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
   ...["gen/**", "src/{calls/plain,chess,errors,game,protocols/json,text}/**"],
@@ -42,7 +42,7 @@ async function isStale(): Promise<boolean> {
   return Math.max(...times) >= (await timeOf("dist/web/index.html"));
 }
 
-/** In milliseconds. Returns 0 if the file does not exist. */
+/** Returns the modification time in milliseconds, or 0 if the file does not exist. */
 async function timeOf(path: string): Promise<number> {
   return (await stat(`${root}/${path}`).catch(() => ({ mtimeMs: 0 }))).mtimeMs;
 }

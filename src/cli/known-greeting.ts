@@ -9,12 +9,12 @@ import type { CommandInput } from "./command.ts";
 
 /** The stored answer to the command `uci`, which is sent before an engine has started. */
 export interface KnownGreeting {
-  /** Undefined if no answer is stored for the present engines. */
+  /** Undefined if no answer is stored, or if the engines have changed since the answer was stored. */
   readonly lines: readonly string[] | undefined;
   keep(lines: readonly string[]): Promise<void>;
 }
 
-/** The file name contains a digest of the engine files and of all settings that select the engine. */
+/** The stored answer is valid only while the engine files, and the settings that select the engine, stay the same. */
 export async function readKnownGreeting({
   values,
   host,

@@ -5,7 +5,7 @@ import { plural } from "./style.ts";
 import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/** Writes a key as a line of JSON, which contains only the hash of the key. */
+/** Returns the record of a key as a line of JSON. The line contains only the hash of the key. */
 export function lineOfKey(record: KeyRecord): string {
   const { id, hash, name = null, plan, createdAt, issuedTo = null, lastUsedAt, revokedAt } = record;
   const json = {

@@ -2,7 +2,9 @@ import type { Host } from "./host.ts";
 
 const checkEveryMs = 1000;
 
-/** Calls `gone` when npm or npx has ended, because most shells do not forward npm's SIGTERM to the server. */
+/**
+ * Calls `gone` when npm or npx has ended. Most shells do not forward npm's SIGTERM, so the server must notice the end itself.
+ */
 export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => void {
   if (!isAwaitedByNpm(env.npm_lifecycle_script)) {
     return () => {};
@@ -17,13 +19,13 @@ export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => v
   return () => clearInterval(timer);
 }
 
-/** True if the script runs `kibitz` in the foreground. A child process inherits the script of its parent process. */
+/** True if the npm script starts `kibitz` in the foreground. Other programs that the script starts get the same script text. */
 function isAwaitedByNpm(script = ""): boolean {
   const background = /(?<![&>])&(?![&>])/;
   return /\bkibitz\b/.test(script) && !background.test(script);
 }
 
-/** Windows does not change `process.ppid` when the parent process ends. */
+/** On Windows, `process.ppid` does not change when the parent process ends. So this function looks for the process itself. */
 function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);

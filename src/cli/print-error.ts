@@ -42,7 +42,7 @@ export function problemJson(error: KibitzError): string {
   );
 }
 
-/** Returns the suggestions that the error message does not contain. */
+/** Returns suggestions for the user, such as a corrected request. */
 function nextSteps(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
@@ -62,7 +62,7 @@ function nextSteps(error: KibitzError): readonly string[] {
   return ways.filter((way) => typeof way === "string");
 }
 
-/** Limits for values in error output. `--json` shortens nothing. */
+/** Longer values are shortened in error messages, but not with `--json`. */
 const shownMax = { characters: 200, items: 40 };
 
 function shortened(_name: string, value: unknown): unknown {
@@ -74,7 +74,7 @@ function shortened(_name: string, value: unknown): unknown {
     : value;
 }
 
-/** Returns `failure` for the status 429, because the user need not change the request. */
+/** For the status 429, returns `failure` instead of `usage`, because the user can send the same request again later. */
 export function exitCodeOf({ code }: Pick<KibitzError, "code">): number {
   const isEarly = refusalKind(code) === "early";
   return errorKind(code).status < 500 && !isEarly ? exitCode.usage : exitCode.failure;

@@ -4,7 +4,7 @@ import { type Command, type CommandInput, UsageError } from "./command.ts";
 import type { Host } from "./host.ts";
 
 export interface RemoteAddress {
-  /** Without a trailing slash. The URL may include a path. */
+  /** The URL may include a path, but does not end with a slash. */
   readonly url: string;
   readonly key: string | undefined;
   readonly trace?: Readonly<Record<string, string>> | undefined;

@@ -32,7 +32,7 @@ export class UnreachableError extends Error {}
 
 const nextActions: readonly NextAction[] = errorCodes.map((code) => errorKind(code).nextAction);
 
-/** Returns a known code with the same HTTP status if a newer service sent an unknown code. */
+/** If a newer service sent an unknown code, returns a known code with the same HTTP status. */
 export function knownCodeOf({ code, status }: Problem): ErrorCode {
   return (
     errorCodes.find((known) => known === code) ??

@@ -43,7 +43,7 @@ function pawnsOf(message: Score | undefined): string {
   return limits[bound] + textOfValue(value);
 }
 
-/** Examples in White's view: `+0.35`, `-1.20`, `#3` (White mates in 3 moves), `#-3` (Black mates in 3 moves). */
+/** Examples from White's point of view: `+0.35`, `-1.20`, `#3` (White mates in 3 moves), `#-3` (Black mates in 3 moves). */
 export function textOfValue(value: ScoreValue): string {
   return value.kind === "mate" ? `#${value.mate}` : signedPawns(value.cp);
 }

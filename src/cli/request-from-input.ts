@@ -46,7 +46,7 @@ export const searchOptions = {
   json: { type: "boolean", about: "print the API's answer, or the problem, as one line of JSON" },
 } as const satisfies Command["options"];
 
-/** A valid placeholder, because the options are validated before the positions are known. */
+/** A placeholder for the position, because the options are validated before the positions are read. */
 const anyFen = "4k3/8/8/8/8/8/8/4K2R w K - 0 1";
 
 /** Validates the options once for all positions of a command. Throws KibitzError for an invalid option. */
@@ -62,7 +62,7 @@ export function readRequest(sent: Readonly<Record<string, unknown>>): AnalysisRe
   return message;
 }
 
-/** Converts a request without validation. Throws KibitzError if the request cannot be encoded. */
+/** Converts a request to a message without checking limits. Throws KibitzError if the request cannot be converted. */
 export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisRequest {
   const { message, unreadable, violations } = readValidated(sent);
   if (unreadable) {
@@ -116,7 +116,7 @@ function optionsFromTexts(texts: readonly string[]): Record<string, unknown> {
   );
 }
 
-/** Returns a text that is not a number or boolean unchanged. The validation of the request rejects this text later. */
+/** Converts numbers and booleans. Returns any other text unchanged: the service rejects an invalid text later. */
 function valueOfText(text: string): number | boolean | string {
   if (/^-?\d+(\.\d+)?$/.test(text)) {
     return Number(text);

@@ -105,9 +105,9 @@ interface Run {
 
 interface Counts {
   games: number;
-  /** Games that an earlier run wrote to the output file. */
+  /** The number of games that an earlier run has written to the output file. */
   alreadyInOutput: number;
-  /** Games without moves, such as forfeits. */
+  /** The number of games without moves, such as forfeits. */
   withoutMoves: number;
   refused: number;
   filesRefused: number;
@@ -194,7 +194,7 @@ const writeReview = createMessageWriter(GameReviewSchema);
 
 const usualColumns = 80;
 
-/** Waits and retries as often as a rate limit requires, because a run may review thousands of games. */
+/** While a rate limit rejects the request, waits and retries. A run may review thousands of games. */
 async function reviewWhenAllowed(
   text: string,
   { positions }: Game,

@@ -6,7 +6,7 @@ const bounds: ReadonlyMap<pb.Bound | undefined, Bound> = new Map([
   [pb.Bound.UPPER, "upper"],
 ]);
 
-/** The score of the message is in White's view. A missing score becomes 0 centipawns. */
+/** The score is from White's point of view. A missing score becomes 0 centipawns. */
 export function scoreFromMessage(score: pb.Score | undefined): Score {
   const { case: kind, value = 0 } = score?.value ?? {};
   return {

@@ -79,7 +79,7 @@ export const serveCommand: Command = {
   },
 };
 
-/** The damage that a compromised engine could do without each protection. */
+/** For each protection: the damage that a compromised engine could do without this protection. */
 const dangers: Readonly<Record<Guard, string>> = {
   user: "act as the server's user",
   keys: "read the key database",

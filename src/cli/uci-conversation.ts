@@ -10,7 +10,7 @@ import { chooseEngine } from "./uci/choose-engine.ts";
 import type { LineBuffer } from "./uci/line-buffer.ts";
 import { createSession } from "./uci/session.ts";
 
-/** The default of the UCI option `Move Overhead` in milliseconds. The network needs additional time. */
+/** The defaults of the UCI option `Move Overhead` in milliseconds, without and with `--url`. */
 const localOverheadMs = 30;
 const remoteOverheadMs = 150;
 

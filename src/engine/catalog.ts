@@ -21,7 +21,7 @@ export interface EngineVersion {
 type Resolution =
   | { readonly kind: "build"; readonly build: EngineBuild }
   | { readonly kind: "unknown_engine" }
-  /** `runnable` contains the paths on which the requested engine can run. Empty for the engine `latest`. */
+  /** `runnable`: the paths (`wasm`, `native`) on which the requested engine can run. Empty for the engine `latest`. */
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
 /**
@@ -98,12 +98,15 @@ function orderFamilies(
     .map(([, family]) => family.toSorted((a, b) => compareBuilds(b.defaultBuild, a.defaultBuild)));
 }
 
-/** Different numbers of nodes mean that the native build was modified. With several threads, the number always varies. */
+/**
+ * Compares the numbers of nodes in the self-test, because a modified native build visits other nodes. With several threads, the
+ * number always varies.
+ */
 function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-/** Excludes versions with a lite network, because a request must name such a version explicitly. */
+/** False for a version with a lite network, because `latest` must not select a lite network by itself. */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
   return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }

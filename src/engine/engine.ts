@@ -1,8 +1,7 @@
 import type { Position } from "../chess/position.ts";
 import type { Score } from "../chess/score.ts";
 
-/** The interface that every engine backend implements. This file does not depend on UCI. */
-
+/** `wasm`: WebAssembly in Node. `native`: an executable file. */
 export type EnginePath = "wasm" | "native";
 
 export type Net = "full" | "lite";
@@ -69,7 +68,7 @@ export interface SearchJob {
   readonly options: OptionValues;
 }
 
-/** A principal variation, in the view of the side to move. */
+/** A principal variation. The score is from the point of view of the side to move. */
 export interface EngineLine {
   readonly depth: number;
   readonly seldepth: number;
@@ -130,7 +129,7 @@ export type FailureKind =
   | "protocol_error"
   /** The engine did not answer `isready`, and was killed. */
   | "unresponsive"
-  /** The engine had no result at the end of its time. If the engine also ignored `stop`, the engine was killed. */
+  /** The time limit passed before the engine had a result. If the engine also ignored `stop`, the engine was killed. */
   | "overtime"
   /** The search was not started, because this position recently made two engines fail. */
   | "quarantined";
@@ -140,12 +139,15 @@ interface FailureOptions extends ErrorOptions {
   readonly blamesPosition?: boolean;
 }
 
-/** Thrown when an engine fails. The session has then usually ended, except after a stop before the first `info` line. */
+/**
+ * Thrown when an engine fails. The session has usually ended, but continues if the engine was only stopped before its first
+ * `info` line.
+ */
 export class EngineFailure extends Error {
   readonly kind: FailureKind;
   /** Milliseconds until a retry may succeed. Undefined if unknown. */
   readonly retryAfterMs: number | undefined;
-  /** True if the position may make another engine fail. False if the machine was slow or another process killed the engine. */
+  /** True if the position probably caused the failure. False if the machine was slow or another process killed the engine. */
   readonly blamesPosition: boolean;
 
   constructor(kind: FailureKind, message: string, options: FailureOptions = {}) {
@@ -177,7 +179,7 @@ export interface EngineSession extends AsyncDisposable {
   cutShort(): void;
 }
 
-/** Runs the engines of one path. */
+/** Starts native engines or WebAssembly engines. */
 export interface EngineBackend {
   readonly path: EnginePath;
   /** Omits a build that cannot run, and logs the reason. */

@@ -21,7 +21,7 @@ export interface EnginesOptions {
   readonly defaultEngine: string | undefined;
   readonly memoryMaxBytes: number;
   readonly log: Log;
-  /** The engine that is started in advance. If undefined, the default engine is started in advance. */
+  /** The engine that is started before the first search. Default: the default engine. */
   readonly asked?: { readonly engine: string; readonly path: EnginePath | "auto" } | undefined;
   /** Called when the process of the first engine has started but the engine is still loading. */
   readonly onStarted?: (() => void) | undefined;

@@ -11,7 +11,7 @@ export interface Pin {
   readonly alongside: string;
 }
 
-/** Returns the digest of the files `digested`. Later checks also compare the files `alongside`, such as a loader. */
+/** Computes `sha256` of the files `digested`. The methods also check the files `alongside`, such as a loader. */
 export async function fingerprintFiles(
   digested: readonly string[],
   alongside: readonly string[] = [],

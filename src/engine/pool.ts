@@ -32,7 +32,7 @@ export interface EngineStatus {
 
 interface EnginePoolOptions {
   readonly backends: readonly EngineBackend[];
-  /** The limit for all engines together. Only idle engines are closed to save memory. */
+  /** The memory limit for all engines together. To free memory, idle engines are closed, but never busy engines. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
 }
@@ -43,7 +43,10 @@ const failuresMax = 3;
 /** The pause after a failed start: 0.1 s, four times longer after each further failure in a row, and at most 30 s. */
 const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
 
-/** Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines need less memory. */
+/**
+ * The typical memory of an engine. Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines
+ * need less memory.
+ */
 const typicalBytes = { full: 490e6, lite: 130e6 } as const;
 
 interface Entry {
@@ -56,7 +59,7 @@ interface Entry {
 interface BuildState {
   /** Callers that wait for an engine, longest wait first. */
   readonly waiters: PromiseWithResolvers<EngineSession>[];
-  /** Failed starts in a row. Failures at the same time increase the number only by 1. */
+  /** The number of failed starts in a row. Starts that fail at the same time are counted once. */
   failures: number;
   /** The timer of the pause after a failed start. */
   pause: NodeJS.Timeout | undefined;
@@ -85,7 +88,10 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   const entriesOf = (build: EngineBuild, state?: EngineActivity) =>
     [...entries].filter((one) => one.build === build && one.state === (state ?? one.state));
 
-  /** Starts engines for waiting callers and for the build `warm`. Also starts an engine of an unavailable build as a test. */
+  /**
+   * Starts engines for waiting callers and for the build `warm`. If the build is unavailable, also starts one engine, to check
+   * whether the build works again.
+   */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);
     if (closed || pause) {
@@ -155,7 +161,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     beginSpan("engine start", { startTime: begunAt, attributes })?.end();
   }
 
-  /** Callers continue to wait until the build is unavailable, because the next start may succeed. */
+  /** Callers continue to wait, because the next start may succeed. If the build becomes unavailable, their waits reject. */
   function onStartFailed(build: EngineBuild, error: unknown): void {
     const { id: engine, path } = build;
     const state = stateOf(build);

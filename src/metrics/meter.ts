@@ -9,7 +9,7 @@ export interface Meter {
   lookUp(found: CacheTier | undefined): void;
   /** Call this also if the operation was not sent because Redis is down. */
   redisOperation(operation: RedisOperation): void;
-  /** `seconds` is undefined if the time of the start was not measured. */
+  /** `seconds` is the duration of the start. Undefined if the duration was not measured. */
   engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
   /** Call this when an engine has exited or could not be started. */
   engineLost(engine: MeteredEngine, reason: string): void;
@@ -24,7 +24,7 @@ export interface EndedCall {
   readonly method: string | undefined;
   /** `ok`, `canceled`, or a code of the error catalog. */
   readonly code: string;
-  /** The plan and the limit that has rejected the call, such as `keyless/minute`. */
+  /** The plan and its exceeded limit, such as `keyless/minute`. Undefined if no limit rejected the call. */
   readonly limit?: string | undefined;
   readonly seconds: number;
   /** The value of a `traceparent` header. */

@@ -83,9 +83,9 @@ export interface IssueTerms {
   /** The network that contains the caller's address. `max` is the quota of all addresses in the network together. */
   readonly network: { readonly name: string; readonly max: number } | undefined;
   readonly keptMax: number;
-  /** Keys that may be deleted to store a new key. */
+  /** If the store is full, these keys may be deleted. */
   readonly ended: EndedKeys;
-  /** If the same address sends this key again within the window, the same record gets a new secret. */
+  /** If an address repeats its idempotency key within the window, its record gets a new secret. No second record is created. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -102,7 +102,10 @@ export type Issued =
     }
   | { readonly kind: "full" };
 
-/** A resolved change survives a restart. StoreUnavailable: nothing has changed. OutcomeUnknown: maybe there was a change. */
+/**
+ * If a method resolves, its change survives a restart. If it rejects with StoreUnavailable, nothing has changed. If it rejects
+ * with OutcomeUnknown, the change may have been made.
+ */
 export interface KeyStore {
   /**
    * A revoked key still counts in the quota, but is never renewed. A key with a time of creation in the far future does not
@@ -115,11 +118,11 @@ export interface KeyStore {
   list(): Promise<readonly KeyRecord[]>;
   /** Resolves with false if the key does not exist. Does not change the time of an earlier revocation. */
   revoke(id: string, at: number): Promise<boolean>;
-  /** `uses` contains times by key id. A time has no effect if the stored time is later. */
+  /** `uses` maps the id of a key to the time of its last use. A time before the stored time is ignored. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>;
   /** Deletes at most `max` ended keys. Resolves with the number of deleted keys. */
   prune(ended: EndedKeys, max: number): Promise<number>;
-  /** Keeps the old check value if a valid key was hashed with another pepper. Resolves with the stored value. */
+  /** Stores `value` if no valid key was hashed with another pepper. Resolves with the stored value. */
   keepPepperCheck(value: string): Promise<string>;
 }
 
@@ -134,7 +137,7 @@ export interface EngineTime {
 
 /** Keeps the used engine time across restarts. After StoreUnavailable nothing has changed. */
 export interface UsageStore {
-  /** If the stored window has another end, keeps the earlier end, because a clock may have been fast. */
+  /** If the stored window ends at another time, stores the earlier time, because a wrong clock may have been fast. */
   add(used: readonly EngineTime[], now: number): Promise<void>;
   /** Resolves with the windows that end after `now`. */
   current(now: number): Promise<readonly EngineTime[]>;
@@ -155,13 +158,13 @@ export interface QuotaWindow extends LimitWindow {
 
 export interface WindowUse {
   readonly used: number;
-  /** Measured by the store's clock. For a window without use, the full length of the window. */
+  /** Milliseconds until the window ends, by the store's clock. The full length of the window if the window is unused. */
   readonly endsInMs: number;
 }
 
 export interface AdmissionRequest {
   readonly subject: string;
-  /** Undefined if there is no limit. */
+  /** The maximum number of searches in flight. Undefined if there is no limit. */
   readonly concurrent: number | undefined;
   readonly expectedMs: number;
   /** The request is rejected if one of these windows has reached its quota. */
@@ -186,19 +189,22 @@ export interface RunningSearch {
 export interface AdmittedSearch {
   /** Ends the search, so that the subject may start another search. The request continues. */
   free(): void;
-  /** Call this once. If `givesBack` is true, subtracts the requests from the windows that counted these requests. */
+  /** Call this once. If `givesBack` is true, the requests no longer count in their windows. */
   leave(engineMs: number, givesBack: boolean): void;
 }
 
 /**
- * Counts the use of limits, for this process or for all nodes. If a node dies, its searches stop counting within seconds.
- * Rejects with StoreUnavailable.
+ * Counts searches, requests and engine time, for this process or for all nodes. If a node dies, its searches stop counting
+ * within seconds. Rejects with StoreUnavailable.
  */
 export interface LimitStore {
   readonly available: boolean;
-  /** Admits the request, or changes nothing. If the store's reply is lost, the request may count. */
+  /** Admits the request, or changes nothing. If the store's reply is lost, a rejected request may have been counted. */
   enter(request: AdmissionRequest): Promise<AdmissionAnswer>;
-  /** Resolves when the subject probably has fewer than `max` searches. Another request may be admitted first. */
+  /**
+   * Resolves when the subject probably has fewer than `max` searches in flight. Another request may start a search before
+   * yours.
+   */
   placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
   addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;
   usesOf(windows: readonly LimitWindow[]): Promise<readonly WindowUse[]>;

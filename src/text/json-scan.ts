@@ -1,6 +1,6 @@
 export const nestingMax = 32;
 
-/** The maximum of object members. Normal requests have a few dozen. Connect decodes 7000 members (64 KiB) in 6 ms. */
+/** The maximum number of object members. Normal requests have a few dozen. Connect decodes 7000 members (64 KiB) in 6 ms. */
 export const membersMax = 1000;
 
 /** These numbers predict how long the parser will need. */

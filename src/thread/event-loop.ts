@@ -50,13 +50,15 @@ export async function inTurns<T>(pieces: Generator<void, T>, turn: Turn): Promis
 }
 
 export interface EventLoopLag extends Disposable {
-  /** True if every sample of the last second showed a delay. Call this for every request, to continue the measurement. */
+  /**
+   * True if every sample of the last second showed a delay. Call this for every request: without calls, the measurement stops.
+   */
   isLasting(): boolean;
 }
 
 /** The interval of delay samples in milliseconds. Each sample includes the interval: an idle event loop shows 20 ms. */
 const sampleMs = 20;
-/** The limit of an overload, in milliseconds. RFC 8289 (CoDel) also compares the smallest sample with a limit. */
+/** The thread is overloaded if the smallest sample exceeds this number of milliseconds, as in RFC 8289 (CoDel). */
 const lateMs = sampleMs + 50;
 const evaluateMs = 1000;
 /** With fewer samples, a few long pauses of the garbage collector would look like overload. */

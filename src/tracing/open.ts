@@ -28,7 +28,7 @@ interface TracingOptions {
   readonly log: Pick<Log, "info" | "warn">;
   /** Default: spans are exported with OTLP, as the OTEL_* environment variables configure. */
   readonly exporter?: SpanExporter;
-  /** Milliseconds for sending the last spans when the process stops. */
+  /** The time limit in milliseconds for sending the last spans when the process stops. */
   readonly flushMaxMs?: number;
 }
 
@@ -88,7 +88,7 @@ function otlpExporter({ exportMaxMs }: TracingSettings): SpanExporter {
   return new OTLPTraceExporter(exportMaxMs === undefined ? {} : { timeoutMillis: exportMaxMs });
 }
 
-/** Logs the first failure, and the first success after a failure. The SDK would otherwise log each failed export. */
+/** Logs the first failed export, and the first success after a failure. The SDK would log each failed export. */
 function reporting(exporter: SpanExporter, log: TracingOptions["log"]): SpanExporter {
   let failing = false;
   return {

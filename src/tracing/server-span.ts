@@ -171,7 +171,7 @@ function grpcName(code: string | undefined): string | undefined {
   return code === "canceled" ? "CANCELLED" : code?.toUpperCase();
 }
 
-/** If no RPC method was called, the log line has the field `request`. */
+/** True if an API method was called. Otherwise, the log line has the field `request`. */
 function isCall({ fields }: TracedEnd): boolean {
   return fields.request === undefined;
 }
@@ -185,7 +185,7 @@ function rpcCodeOf(end: TracedEnd): string {
   return code ? errorKind(code).rpc : end.code;
 }
 
-/** OpenTelemetry's conventions have no names for these attributes. No attribute contains positions, keys or addresses. */
+/** Attributes that OpenTelemetry's conventions do not define. No attribute contains positions, keys or addresses. */
 function factsOf(end: TracedEnd): Attributes {
   const { code, fields } = end;
   return {
@@ -196,7 +196,7 @@ function factsOf(end: TracedEnd): Attributes {
   };
 }
 
-/** An MCP request may make several calls, each with its own span. */
+/** Adds the result of a call to its span. An MCP request may make several calls, each with its own span. */
 export function traceCallEnd({ span: own, protocol }: RequestContext, end: TracedEnd): void {
   if (own && protocol === "mcp" && isCall(end)) {
     const active = activeSpan();

@@ -11,7 +11,7 @@ export interface TracingSettings {
   readonly exportMaxMs: number | undefined;
 }
 
-/** By the specification of OpenTelemetry, an invalid variable must not prevent the start, so warnings are only logged. */
+/** An invalid variable only causes a warning, because OpenTelemetry's specification forbids that the start fails. */
 type WantedTracing =
   | { readonly kind: "off"; readonly warnings: readonly string[] }
   | { readonly kind: "on"; readonly settings: TracingSettings; readonly warnings: readonly string[] };
@@ -27,7 +27,7 @@ const samplers = [
 
 type SamplerName = (typeof samplers)[number];
 
-/** Shorter than the exporter's default of ten seconds, because a stop of the server waits for the last export. */
+/** Shorter than the exporter's default of ten seconds, because the server waits for the last export when it stops. */
 const exportMaxMs = 3000;
 
 /** Tracing is on if the environment names an exporter or the URL of a collector, and OTEL_SDK_DISABLED is not `true`. */

@@ -25,7 +25,7 @@ import type { Config } from "./settings.ts";
 export const accessTimes = {
   /** The interval between writes of usage. If the process is killed, the usage since the last write is lost. */
   flushMs: 3000,
-  /** If another process revokes a key, the cached key works until this time is over. */
+  /** If another process revokes a key, this node accepts its cached key for at most this number of milliseconds. */
   knownMs: defaultKnownMs,
   busyMaxMs: defaultBusyMaxMs,
 } as const;
@@ -45,7 +45,7 @@ interface OpenAccessOptions {
   readonly degraded?: Degraded | undefined;
 }
 
-/** Milliseconds until ended keys are first deleted, because the clock may be wrong just after the machine has booted. */
+/** Ended keys are deleted only this number of milliseconds after the start: just after a boot, the clock may be wrong. */
 const pruneAfterMs = 3_600_000;
 
 /** Disposing of the result writes the latest usage. Throws ConfigError if the plans or the data folder cannot be used. */

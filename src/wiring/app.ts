@@ -50,7 +50,10 @@ type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsSer
 
 export interface AppOptions extends Partial<AppTimes> {
   readonly metrics?: ServiceMetrics | undefined;
-  /** Calls are rejected while the thread is too busy. The app disposes of this object when the app stops. */
+  /**
+   * Measures whether the thread is too busy, in which case calls are rejected. The app disposes of this object when the app
+   * stops.
+   */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
   readonly heartbeatMs?: number | undefined;

@@ -7,7 +7,7 @@ type Environment = Readonly<Record<string, string | undefined>>;
 /** The message names each wrong setting, and explains how to correct the setting. */
 export class ConfigError extends Error {}
 
-/** Throws a ConfigError that lists `others`, all invalid settings, and all unknown `KIBITZ_*` variables. */
+/** Throws a ConfigError that lists all invalid settings, all unknown `KIBITZ_*` variables, and the messages in `others`. */
 export function loadConfig(environment: Environment, others: readonly string[] = []): Config {
   const known = new Set<string>(Object.values(settings).map(({ key }) => key));
   const complaints = Object.keys(environment)

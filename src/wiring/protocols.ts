@@ -139,7 +139,7 @@ export function refuse(error: KibitzError, req: NodeRequest, res: NodeResponse):
   return true;
 }
 
-/** Rejects a gRPC or Connect call with an error of its protocol. Returns false for other requests. */
+/** Rejects a gRPC or Connect call with an error in the format of its protocol. Returns false for other requests. */
 export function refuseUnknown(req: NodeRequest, res: NodeResponse): boolean {
   return refuseCall(req, res, unknownMethod(req));
 }

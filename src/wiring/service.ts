@@ -38,7 +38,7 @@ export interface Service {
 export interface ServiceOptions {
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
-  /** Default: the settings decide how addresses are logged. */
+  /** Writes the log line of a call. By default, the settings decide how addresses are logged. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
 }

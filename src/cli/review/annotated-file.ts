@@ -6,9 +6,12 @@ import { UsageError } from "../command.ts";
 import { whyNotOpened } from "../why-not-opened.ts";
 import { type GamesFile, readGame, readGamesOf } from "./read-games.ts";
 
-/** An output file with which an interrupted run can continue. */
+/** The output file. If a run was interrupted, the next run skips the games that are already in this file. */
 export interface AnnotatedFile extends AsyncDisposable {
-  /** False after the last game of an earlier run. Throws UsageError if the earlier run wrote another game at this position. */
+  /**
+   * Call this once for each game, in order. Returns true if the file already contains the game. Throws UsageError if the file
+   * contains another game instead.
+   */
   has(game: Game): Promise<boolean>;
   write(pgn: string): Promise<void>;
 }
@@ -44,7 +47,7 @@ function createAnnotatedFile(
     path,
     signal,
   );
-  /** In bytes. `kept` is the total size of the games that remain in the file. */
+  /** Sizes in bytes. `read`: the games that were read. `kept`: the games that remain in the file. */
   let read = 0;
   let kept = 0;
   let hasReadAll = !mayHaveGames;
@@ -101,7 +104,7 @@ function createAnnotatedFile(
 
 const completeGame = /(1-0|0-1|1\/2-1\/2|\*)\n\s*$/;
 
-/** Compares tags and moves that a review does not change. */
+/** Compares the tags and moves, which a review does not change. */
 function isSame(source: PgnSource, game: Game): boolean {
   try {
     return identityOf(readGame({ text: source.text }).game) === identityOf(game);

@@ -1,7 +1,7 @@
 interface GraphInput {
   /** White's winning chances in percent, one for each position. */
   readonly percents: readonly number[];
-  /** The indexes of the positions with an arrow. */
+  /** The indexes of the positions that get an arrow. */
   readonly marked: readonly number[];
   /** `at` is the index of the first position of a phase. */
   readonly parts: readonly { readonly name: string; readonly at: number }[];
@@ -50,7 +50,7 @@ function titleOf(row: number): string {
   return `${title.padStart(titleWidth - 2)} ┤`;
 }
 
-/** Moves a text to the right if its column is occupied. */
+/** Writes each text at its column. If another text occupies the column, writes directly after the other text. */
 function textAt(texts: readonly (readonly [column: number, text: string])[]): string {
   return texts.reduce((line, [column, text]) => `${line.padEnd(column)}${text}`, "");
 }

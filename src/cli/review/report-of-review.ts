@@ -71,7 +71,7 @@ const nameMin = 12;
 /** The total width of all number columns, in characters. */
 const figuresWidth = 33;
 
-/** Omits the row of a player's only phase, because the row of the game has the same numbers. */
+/** If all moves of a player belong to one phase, omits the row of the phase, because the player's row has the same numbers. */
 function playTable(game: Game, { players }: GameReview, nameMax: number): readonly string[] {
   const rows = (["white", "black"] as const).flatMap((color) => {
     const player = players?.[color];
@@ -113,7 +113,7 @@ interface JudgedMove {
   readonly fenBefore: string;
   /** The move with its number and glyph, such as `24... Qxf7+??`. */
   readonly text: string;
-  /** Scores in White's view, the judgement and the best move: `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.` */
+  /** Scores from White's point of view, the judgement and the best move: `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.` */
   readonly comment: string;
 }
 

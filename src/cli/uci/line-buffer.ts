@@ -4,7 +4,7 @@ import type { Session } from "./session.ts";
 export interface LineBuffer {
   receive(line: string): void;
   close(): void;
-  /** Resolves at the first line or at the end of the input. */
+  /** Resolves when the first line arrives, or when the input ends. */
   readonly begun: Promise<void>;
   /** Passes the stored lines to the session, and later each new line. */
   passTo(session: Pick<Session, "receive" | "close">): void;
@@ -14,7 +14,7 @@ interface LineBufferSetting {
   /** The answer to the command `uci`. If undefined, the session answers `uci`. */
   readonly greeting: readonly string[] | undefined;
   readonly say: (line: string) => void;
-  /** Called if the chess program quits before the session is ready and no stored command needs an answer. */
+  /** Called when the chess program quits, if the session is not ready yet and no stored command needs an answer. */
   readonly onLeft: () => void;
 }
 

@@ -27,9 +27,9 @@ export interface Go {
   readonly hasClock: boolean;
   /** If empty, all moves are searched. */
   readonly searchMoves: readonly string[];
-  /** True if the best move is sent only after `stop`. */
+  /** True for `go infinite`: the best move is sent only after `stop`. */
   readonly infinite: boolean;
-  /** True if the best move is sent only after `ponderhit` or `stop`. The clock starts at `ponderhit`. */
+  /** True for `go ponder`: the best move is sent only after `ponderhit` or `stop`. The clock starts at `ponderhit`. */
   readonly ponder: boolean;
 }
 
@@ -72,7 +72,7 @@ export function readCommand(line: string): UciCommand | undefined {
 
 const fenFields = 6;
 
-/** Returns an error message if moves follow the position without the word `moves`. */
+/** Returns an error message if the word `moves` is missing between the FEN (or `startpos`) and the moves. */
 function misplacedIn(fen: readonly string[]): string | undefined {
   const firstMove = fen.findIndex((word) => /^[a-h][1-8][a-h][1-8][qrbn]?$/i.test(word));
   const length = Math.min(fen[0] === "startpos" ? 1 : fenFields, firstMove < 0 ? fen.length : firstMove);

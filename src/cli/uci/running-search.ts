@@ -14,7 +14,7 @@ export interface RunningSearch {
   stopAtOnce(): void;
   /** Starts the clock, because the opponent has played the expected move. */
   ponderhit(): void;
-  /** Call this when the input has ended. Ends the search if the search waits for a command or has no limit. */
+  /** Call this when the input has ended. Ends a search that only a further command would end. */
   close(): void;
 }
 
@@ -79,7 +79,8 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   }
 
   /**
-   * Returns a legal move if a clock runs or the game is drawn. In an analysis, returns undefined to avoid a misleading move.
+   * Called if the search found no move. With a clock or in a drawn game, returns any legal move. In an analysis, returns
+   * undefined, because an unsearched move would be misleading.
    */
   function moveInstead(): string | undefined {
     const isDrawn = best?.search?.stopReason === StopReason.TERMINAL;

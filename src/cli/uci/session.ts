@@ -50,7 +50,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   let position: Position | undefined;
   let search: RunningSearch | undefined;
   let isClosed = false;
-  /** The limits of a search, which are reduced when the service rejects a search because of a plan. */
+  /** The limits of a search. If the service rejects a search because of the user's plan, these limits are reduced. */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
 

@@ -25,9 +25,9 @@ export interface Task {
   readonly limits: Pick<AnalysisRequest, "depth" | "nodes" | "movetimeMs" | "multipv">;
   /** Undefined if the move has no time limit. */
   readonly time: MoveTime | undefined;
-  /** The command after which the best move is sent. Undefined if the end of the search is enough. */
+  /** The best move is sent only after this command. Undefined if the best move is sent as soon as the search ends. */
   readonly waitsFor: "stop" | "ponderhit" | undefined;
-  /** A mate of the side to move in at most this number of moves ends the search. */
+  /** The search ends when the side to move can mate in at most this number of moves. */
   readonly mate: number | undefined;
   readonly isBounded: boolean;
   /** Messages about differences between the search and the command. */

@@ -1,17 +1,17 @@
 interface RunningClock {
-  /** In milliseconds. Negative if the clock has run out but the game continues. */
+  /** Milliseconds on the clock. Negative if the clock has run out but the game continues. */
   readonly leftMs: number;
   readonly incrementMs: number;
-  /** Undefined if no time control follows. */
+  /** The number of moves until the next time control. Undefined if no time control follows. */
   readonly movesToGo: number | undefined;
 }
 
 /** All times are in milliseconds after `go`. */
 export interface MoveTime {
   readonly searchMs: number;
-  /** The time to send the best move so far. At least `searchMs`. */
+  /** At this time, the best move so far is sent. Not earlier than `searchMs`. */
   readonly answerByMs: number;
-  /** The time to send a move even if the search has found no move. At least `answerByMs`. */
+  /** At this time, a legal move is sent even if the search has found no move. Not earlier than `answerByMs`. */
   readonly lastMs: number;
 }
 
@@ -29,10 +29,13 @@ const clockMostMs = 2 ** 31 - 1;
 
 const movesExpected = 30;
 
-/** The overhead is reserved for this number of additional moves, because one move can need the entire reserve. */
+/** The overhead is reserved for this number of additional moves, because one slow move can use several overheads. */
 const movesSpare = 2;
 
-/** The largest fraction of the clock for a move. `firstMoveShare` is the largest fraction while no move was found. */
+/**
+ * The largest fractions of the remaining time for one move: normally, for the last move before the time control, and while the
+ * search has found no move.
+ */
 const clockShare = 0.4;
 const lastMoveShare = 0.8;
 const firstMoveShare = 0.7;
@@ -56,7 +59,7 @@ export function timeOfMove({ incrementMs, movesToGo, ...clock }: RunningClock, o
   return { searchMs, answerByMs, lastMs: Math.min(patientMs, mostPatientMs) };
 }
 
-/** Returns times for a fixed time per move. The move is sent slightly after the fixed time, as by other engines. */
+/** Returns times for a fixed time per move. Like other engines, sends the move slightly after the fixed time. */
 export function timeOfFixed(searchMs: number, overheadMs: number): MoveTime {
   const answerByMs = searchMs + overheadMs;
   return { searchMs, answerByMs, lastMs: answerByMs + firstMoveMs };

@@ -4,7 +4,7 @@ import type { Color } from "../../chess/position.ts";
 import { type Score, scoreForWhite } from "../../chess/score.ts";
 import { scoreFromMessage } from "../score-from-message.ts";
 
-/** Returns an `info` line for each principal variation, best first. Scores are in the view of the side to move. */
+/** Returns an `info` line for each principal variation, best first. Scores are from the point of view of the side to move. */
 export function infoLines(
   { lines, score, search }: EvaluateResponse,
   turn: Color,
@@ -24,7 +24,7 @@ export function infoLines(
   );
 }
 
-/** Converts a score from White's view to the view of the side to move. */
+/** Converts a score from White's point of view to the point of view of the side to move. */
 export function scoreOfTurn(score: pb.Score | undefined, turn: Color): Score {
   return scoreForWhite(scoreFromMessage(score), turn);
 }

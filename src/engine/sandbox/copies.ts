@@ -32,7 +32,7 @@ async function createOwnFolder(folder: string): Promise<void> {
   await chmod(folder, 0o755);
 }
 
-/** Renames a temporary folder at the end, because two servers may start at the same time. */
+/** Copies to a temporary folder, and then renames the folder. Another server that starts now never sees incomplete copies. */
 async function copyInto(folder: string, files: readonly string[], cache: string): Promise<void> {
   const unfinished = await mkdtemp(join(cache, "unfinished-"));
   try {

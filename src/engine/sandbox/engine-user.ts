@@ -11,7 +11,10 @@ export class EngineUserUnusable extends Error {}
 /** The usual ids on Linux of the user `nobody`, who owns no files. */
 const nobody: EngineUser = { name: "nobody", uid: 65_534, gid: 65_534 };
 
-/** Returns a user who is never root. Undefined means the user of the server. Without a name, root runs engines as `nobody`. */
+/**
+ * Returns the user of the engines, who is never root. If the server runs as root and `name` is missing, this is `nobody`.
+ * Undefined means the user of the server.
+ */
 export function chooseEngineUser(name: string | undefined): EngineUser | undefined {
   const isRoot = process.getuid?.() === 0;
   if (name === undefined) {

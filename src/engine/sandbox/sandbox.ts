@@ -113,7 +113,7 @@ async function buildChain(user: EngineUser | undefined, hidden: string | undefin
   return { links: await workingLinks(linksFor(undefined, hidden), user), runAs: user };
 }
 
-/** Tests each program separately, because an installed program may be forbidden. */
+/** Tries each program, because the system may forbid a program that is installed. */
 async function workingLinks(links: readonly Link[], runAs?: EngineUser): Promise<readonly Link[]> {
   const works = await Promise.all(
     links.map((link) => run(through({ links: [link], runAs }, shell(":"), baseMb))),

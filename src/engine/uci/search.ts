@@ -22,19 +22,22 @@ interface SearchOptions {
   readonly onProgress: OnProgress | undefined;
   /** Called after `bestmove`, when no further output of this search can follow. */
   readonly onEnd: () => void;
-  /** Kills the engine. The implementation must call `fail`. */
+  /** Must kill the engine, and then call `fail` of the search. */
   readonly kill: (failure: EngineFailure) => void;
 }
 
 /** The largest depth of Stockfish in plies. Near a mate or a draw, Stockfish reaches this depth within milliseconds. */
 const deepest = 245;
 
-/** An engine that has used the processor for this fraction of `stopMs` has ignored `stop`. Otherwise the machine was slow. */
+/**
+ * If an engine uses the processor for this fraction of `stopMs`, the engine has ignored `stop`. Otherwise, the machine was
+ * slow.
+ */
 const overtimeShare = 0.25;
 
 /**
- * Kills the engine if its output is invalid, if it does not answer `isready`, or if it does not end in time after `stop`.
- * If the time limit passes before the first `info` line, waits slightly longer, because only this line contains a score.
+ * Kills the engine if its output is invalid, if it does not answer `isready`, or if it does not end in time after `stop`. If
+ * the time limit passes before the first `info` line, waits slightly longer, because a result needs the score in this line.
  */
 export function startSearch(
   transport: UciTransport,
@@ -45,7 +48,7 @@ export function startSearch(
   const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
   const startedAt = performance.now();
-  /** The reason to stop although the caller still waits for the result. */
+  /** Set when the engine is stopped although the caller still waits for the result. */
   let stopReason: "limit" | "cut short" | undefined;
   let stopping: Deadline | undefined;
   const silence = watchSilence(transport, times, (silentMs) =>

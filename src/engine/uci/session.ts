@@ -35,7 +35,9 @@ type SessionState =
   /** `isIntroduced` is true after `uciok`. */
   | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
-  /** `isClean` is false until `readyok` of the previous cleaning. Earlier output does not belong to this search. */
+  /**
+   * `isClean` is false until the previous cleaning ends with `readyok`. Output before `readyok` belongs to the previous search.
+   */
   | { readonly kind: "searching"; readonly search: UciSearch; isClean: boolean }
   | { readonly kind: "cleaning"; readonly deadline: Deadline }
   | { readonly kind: "ended" };

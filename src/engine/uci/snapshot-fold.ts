@@ -5,7 +5,7 @@ import type { UciInfo } from "./parse-line.ts";
 interface SnapshotFold {
   /** Returns the new snapshot if the line completes an iteration. */
   add(info: UciInfo): Snapshot | undefined;
-  /** Call this when the search is ended early. Later iterations are incomplete. */
+  /** Call this when the search is stopped early. An iteration that ends later is incomplete. */
   close(): void;
   /** Returns the newest complete iteration. If no iteration is complete, returns the newest line for the best move. */
   final(): Snapshot | undefined;
@@ -28,7 +28,9 @@ interface FoldLimits {
 export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
-  /** `completeIfLast`: complete if the search ends now. `isReported`: `add` has already returned the snapshot. */
+  /**
+   * `completeIfLast`: the iteration is complete if the search ends now. `isReported`: `add` has already returned the snapshot.
+   */
   let pending:
     | { readonly snapshot: Snapshot; readonly completeIfLast: boolean; readonly isReported: boolean }
     | undefined;
@@ -37,7 +39,10 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
   let counters = noCounters;
   let [printsMoves, closed] = [false, false];
 
-  /** A deeper depth completes the pending iteration. Returns this iteration if `add` has not returned it before. */
+  /**
+   * If `depth` is greater than the depth of the pending iteration, this iteration is complete. Returns the iteration if `add`
+   * has not returned it yet.
+   */
   function reach(depth: number): Snapshot | undefined {
     const before = pending;
     pending = undefined;

@@ -53,13 +53,15 @@ export function watchSilence(
 export interface WatchTimes {
   /** The time limit from the start of the process to `readyok`. An engine with the full network needs 1 s or longer. */
   readonly startMs: number;
-  /** After this time without output during a search, `isready` is sent. */
+  /** If an engine prints nothing for this time during a search, `isready` is sent. */
   readonly silenceMs: number;
   /** The time limit for `readyok` after `isready`. During a search, WebAssembly engines read their input every 46 ms. */
   readonly unresponsiveMs: number;
-  /** The time between the time limit of a search and `stop`. */
+  /** `stop` is sent this time after the time limit of a search has passed. */
   readonly lateMs: number;
-  /** The time limit for `bestmove` after `stop`. A search without an `info` line gets this time also before `stop`. */
+  /**
+   * The time limit for `bestmove` after `stop`. If the engine has printed no `info` line, `stop` is also delayed by this time.
+   */
   readonly stopMs: number;
 }
 
@@ -75,7 +77,7 @@ export const defaultWatchTimes: WatchTimes = {
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
-/** Also counts the output of an idle engine, because the thread that reads the output serves all clients. */
+/** Limits the output of an engine, even while it is idle: the thread that reads the output also serves all clients. */
 interface FloodMeter {
   /** Adds the length of a line. Returns true if the output limit is exceeded. */
   floods(line: string): boolean;

@@ -6,7 +6,9 @@ interface MemoryCacheOptions {
   readonly bytes: number;
 }
 
-/** Measured: 6.5 bytes. The rest is for evicted values that the garbage collector has not freed yet. */
+/**
+ * A character of JSON uses 6.5 bytes (measured). The rest is for evicted values that the garbage collector has not freed yet.
+ */
 const bytesPerCharacter = 14;
 /** The memory of an entry, without the key and the value. */
 const entryBytes = 256;

@@ -7,7 +7,7 @@ export interface MemoryLimitStore extends LimitStore {
   flush(): Promise<void>;
 }
 
-/** `usage` stores engine time, so that the limits survive a restart. */
+/** `usage` stores the used engine time, which thus survives a restart. */
 export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   const windows = createWindows();
   const places = createPlaces();

@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import type { RunningSearch } from "../ports.ts";
 
-/** Counts the searches, or the batches and reviews, that each caller has in flight in this process. */
+/** For each caller, counts the searches in flight in this process. Other instances count batches and reviews instead. */
 export function createPlaces() {
   const taken = new Map<string, Set<{ readonly at: number; readonly expectedMs: number }>>();
   const freed = new EventEmitter().setMaxListeners(0);
@@ -31,7 +31,7 @@ export function createPlaces() {
         elapsedMs: now - at,
       }));
     },
-    /** Resolves when one of the subject's searches has ended. A subject is a key or an address. Rejects with the abort reason of `signal`. */
+    /** Resolves when a search of `subject` (a key or an address) ends. Rejects with the abort reason of `signal`. */
     async nextFree(subject: string, signal: AbortSignal): Promise<void> {
       await once(freed, eventOf(subject), { signal }).catch(() => signal.throwIfAborted());
     },

@@ -48,7 +48,7 @@ export function createRedisCache<T>(redis: Redis, { bytes, format }: RedisCacheO
   };
 }
 
-/** Another version of the format gives another hash. */
+/** Returns a hash of the key and the version of the format. */
 export function nameOf(key: string, { version }: Pick<ValueFormat<unknown>, "version">): string {
   return hash("sha256", `${version}|${key}`, "hex").slice(0, 40);
 }

@@ -67,9 +67,12 @@ export interface Redis extends Disposable {
   now(): number | undefined;
   /** Returns the time, by Redis's clock, at which a call that is sent now will time out. Undefined before the first reply. */
   deadline(): number | undefined;
-  /** The prefix is added to each key. Throws StoreUnavailable. */
+  /** Sends a command. Adds the prefix to each key. Throws StoreUnavailable. */
   ask(command: string, keys: readonly string[], args?: readonly (string | number)[]): Promise<unknown>;
-  /** Has a short timeout. Resolves with undefined if the command fails. After a timeout, sends no command for some time. */
+  /**
+   * Like `ask`, but with a short timeout. Resolves with undefined if the command fails. After a timeout, sends nothing for some
+   * time.
+   */
   boundedCall(
     command: string,
     keys: readonly string[],

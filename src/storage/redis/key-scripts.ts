@@ -61,7 +61,9 @@ end
 /** If the store is full, at most this number of revoked or unused keys is deleted at once. */
 const endedAtOnce = 20;
 
-/** Argument: JSON with the record and the terms. Returns a `kind` of `Issued`, or `taken` if the id or hash already exists. */
+/**
+ * Argument: JSON with the record and `IssueTerms`. Returns a `kind` of `Issued`, or `taken` if the id or hash already exists.
+ */
 export const createScript = redisScript(
   "create_key",
   `${prelude}

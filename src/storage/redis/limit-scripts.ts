@@ -89,9 +89,9 @@ return {'admitted', place, uses}
 export interface EnterArguments {
   /** After this time, the script does nothing, because the reply would be late. Undefined until Redis's clock is known. */
   readonly latestMs: number | undefined;
-  /** Undefined for a request that needs no search. */
+  /** The maximum number of searches in flight. Undefined if there is no limit. */
   readonly concurrent: number | undefined;
-  /** The script appends the current time and the expected time of the search. */
+  /** The first part of the entry's name. The script appends the current time and the expected time of the search. */
   readonly name: string;
   readonly expectedMs: number;
   readonly heldMs: number;
@@ -100,9 +100,7 @@ export interface EnterArguments {
   readonly count: number;
 }
 
-/**
- * Keys: the searches in flight of the subject, windows of engine time, windows of requests. Argument: {@link LeaveArguments}.
- */
+/** Keys: the subject's searches in flight, windows of engine time, windows of requests. Argument: {@link LeaveArguments}. */
 export const leaveScript = redisScript(
   "leave",
   `${prelude}
@@ -129,7 +127,7 @@ export interface LeaveArguments {
   readonly count: number;
 }
 
-/** Keys: the sorted set of each entry. Arguments: milliseconds until the entries expire, and the entries. */
+/** Renews entries. Keys: the sorted set of each entry. Arguments: milliseconds until the entries expire, and the entries. */
 export const holdScript = redisScript(
   "hold",
   `${prelude}

@@ -23,7 +23,7 @@ import { listOf, textsOf } from "./replies.ts";
 /** If a node does not renew the entry of a search for this time, the search no longer counts as in flight. */
 const defaultHeldMs = 8000;
 
-/** The number of renewals of an entry within the time after which the entry expires. */
+/** The interval between renewals of an entry is `heldMs` divided by this number. */
 const renewals = 4;
 
 const pollMs = 100;
@@ -36,7 +36,7 @@ export interface LimitStoreOptions {
 
 interface RedisLimitStore extends LimitStore, AsyncDisposable {}
 
-/** Never repeats a command. If the connection breaks, a failed request may be counted, and engine time may be lost. */
+/** Never sends a command twice. If the connection breaks, a failed request may be counted, and engine time may be lost. */
 export function createRedisLimitStore(
   redis: Redis,
   { heldMs = defaultHeldMs }: LimitStoreOptions = {},

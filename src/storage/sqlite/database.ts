@@ -48,7 +48,7 @@ export function databaseFile(folder: string): string {
 /** The default maximum wait in milliseconds while another process has locked the database. */
 export const defaultBusyMaxMs = 5000;
 
-/** SQLite's own wait for a lock would block the thread. */
+/** Milliseconds between attempts to get a lock. SQLite's own wait for a lock would block the thread. */
 const busyRetryMs = 10;
 
 /** The folder or its database cannot be used. The message contains the reason. */
@@ -168,7 +168,7 @@ export function makeFolder(folder: string): void {
   }
 }
 
-/** SQLite creates its other files with the same mode. */
+/** Gives access only to the owner. SQLite creates its other files with the same mode. */
 export function restrictToOwner(file: string): void {
   try {
     chmodSync(file, 0o600);

@@ -2,7 +2,7 @@ import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 
 export interface NativeSearch {
-  /** The binaries from KIBITZ_NATIVE_ENGINES. If set, no folder is searched. */
+  /** The paths in KIBITZ_NATIVE_ENGINES. If this variable is set, no folder is searched for engines. */
   readonly files: readonly string[] | undefined;
   readonly searchPath: string;
 }

@@ -10,7 +10,7 @@ export type WasmBuild = Omit<
   /** `loader` is the path of the loader in the npm package. The `.wasm` module is in the same folder. */
   readonly package: string;
   readonly loader: string;
-  /** The digests of the module and the loader. Other files are never run under the id of this build. */
+  /** The expected digests of the module and the loader. If a file has another digest, the build is not run. */
   readonly pin: Pin;
 };
 

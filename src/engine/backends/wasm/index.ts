@@ -19,7 +19,10 @@ export function createWasmBackend(
   };
 }
 
-/** Only a separate process can be killed if its search does not stop. The process may read only the folder of the engine. */
+/**
+ * Runs the engine in a separate process, which can be killed if the search does not stop. The process may read only the
+ * engine's folder.
+ */
 export function commandOfWasm(
   { file, settings }: Pick<EngineBuild, "file" | "settings">,
   sandbox: Sandbox,
