@@ -19,7 +19,7 @@ export interface AccessOptions {
   /** `public`: an API key is optional. `keys`: analyses require a key. `open`: no limits apply. */
   readonly mode: "public" | "keys" | "open";
   readonly plans: readonly Plan[];
-  /** The maximum for one address within 24 hours. 0: only the operator creates keys. */
+  /** The maximum number of keys that one address can create within 24 hours. 0: only the operator can create keys. */
   readonly keysPerDay: number;
   /** Keys that callers created expire after this number of days without use. 0: these keys never expire. */
   readonly keyExpiryDays: number;
@@ -112,7 +112,7 @@ export async function createAccess(options: AccessOptions) {
     longCalls: createLongCalls(),
     keys: issuer,
     lookUps: () => authenticator.counters,
-    /** Stores the engine time and the last use of each key. After a rejection, the next call tries again. */
+    /** Stores the engine time and the last use of each key. If the promise rejects, the next call stores the same values. */
     async flush(): Promise<void> {
       const flushed = await Promise.allSettled([authenticator.flush(), limits.flush()]);
       const failed = flushed.find((one) => one.status === "rejected");
@@ -120,7 +120,7 @@ export async function createAccess(options: AccessOptions) {
         throw failed.reason;
       }
     },
-    /** Deletes a few ended keys and windows. Call this regularly. */
+    /** Deletes a few keys that expired or were revoked long ago, and a few windows that have ended. Call this regularly. */
     async prune(): Promise<void> {
       await keys.prune(expiry.ended(), prunedAtOnce);
       await stores.usage?.prune(Date.now(), prunedAtOnce);

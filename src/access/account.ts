@@ -4,14 +4,14 @@ import { openPlan, type Plan } from "./plans.ts";
 export type { KeyRecord };
 
 export interface Account {
-  /** The caller in limits and in the queue: an address, or the result of {@link subjectOfKey}. */
+  /** Identifies the caller in limits and in the queue: an address, or the result of {@link subjectOfKey}. */
   readonly subject: string;
   readonly address: string;
   readonly plan: Plan;
   readonly key: KeyRecord | undefined;
 }
 
-/** All keys that one address created have the same subject, so that more keys do not raise the limits. */
+/** Returns the same text for all keys that one address created, so that more keys do not raise the limits. */
 export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
   return issuedTo === undefined ? id : `keys of ${issuedTo}`;
 }

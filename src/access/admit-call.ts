@@ -16,10 +16,10 @@ export type AdmitCall = (
 ) => Promise<AdmittedCall>;
 
 /**
- * - `call`: a call that needs no engine, counted by address
- * - `message`: an MCP message, counted like `call` until its body is read
- * - `limited`: an analysis, counted by caller
- * - `long`: a batch or review, counted by caller; the number in flight is also limited
+ * - `call`: a call that needs no engine. Limits apply to the address.
+ * - `message`: an MCP message. Handled like `call` until the body is read.
+ * - `limited`: an analysis. Limits apply to the caller.
+ * - `long`: a batch or review. Limits apply to the caller. The number of concurrent calls is also limited.
  */
 export type CallKind = "call" | "limited" | "long" | "message";
 
@@ -33,7 +33,7 @@ export interface AdmittedCall {
   refused(error: KibitzError): Promise<void>;
 }
 
-/** Milliseconds before each `rate_limited` response, so that clients that retry at once do not slow down other clients. */
+/** Milliseconds before each `rate_limited` response. Without this pause, clients that retry at once would slow down others. */
 const refusalPauseMs = 100;
 
 /** `isLate` returns true if the event loop is too busy to accept another request. */
@@ -49,7 +49,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
     }
   }
 
-  /** Counts a batch or review before its body is read, because reading is slow and the body uses memory. */
+  /** Counts a batch or review before its body is read, because reading the body uses time and memory. */
   async function countLongCall(account: Account, outcome: RequestOutcome): Promise<void> {
     await limits.refuseUsedUp(account);
     const place = longCalls.begin(account, outcome);

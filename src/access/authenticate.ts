@@ -103,7 +103,7 @@ export function createAuthenticator({
         found.delete(key);
       }
     },
-    /** Stores the last use of each key. After a rejection, the next call tries again. */
+    /** Stores the last use of each key. If the promise rejects, the next call stores the same values. */
     async flush(): Promise<void> {
       const written = uses;
       uses = new Map();
@@ -136,7 +136,7 @@ export function isOtherScheme(authorization: string): boolean {
   return !/^(?:bearer\b|\S+$)/i.test(authorization);
 }
 
-/** The first word of any other header may be part of a secret. */
+/** Only these schemes may appear in an error message. Any other first word of the header may be part of a secret. */
 const otherScheme = /^(?:basic|digest|negotiate|ntlm|token|apikey)(?= |$)/i;
 
 /** `violation` is the end of the sentence "The request …", such as `has an X-API-Key header`. */

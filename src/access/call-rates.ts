@@ -2,7 +2,7 @@ import { createWindows } from "../storage/memory/windows.ts";
 import { type Plan, ratesOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
-/** Each node counts its own calls by address, because such a call costs little. */
+/** Limits the calls that need no engine, by address. Each node counts separately, because these calls cost little. */
 export function createCallRates() {
   const windows = createWindows();
   /** Callers at one address share a window even if their plans differ. */

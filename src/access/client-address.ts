@@ -58,7 +58,7 @@ function withoutPort(entry: string): string {
   return bracketed ?? dotted ?? entry;
 }
 
-/** The returned function is true for an address in one of the `networks`, which are addresses or CIDRs. */
+/** Returns a function that tests if an address is in one of the `networks`. Each network is an address or a CIDR. */
 export function createNetworkTest(networks: readonly string[]): (address: string) => boolean {
   const list = new BlockList();
   for (const text of networks) {
@@ -79,7 +79,7 @@ const endsWithIPv4 = createNetworkTest(["::ffff:0:0/96", "64:ff9b::/96"]);
 
 /**
  * Returns the /64 network of an IPv6 address, because one client can use every address of a /64.
- * Stored keys contain the result, so the format of the result must not change.
+ * The result must not change its format, because the store contains old results.
  */
 function nameOf(text: string): string {
   if (isIP(text) !== 6) {

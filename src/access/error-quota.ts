@@ -6,7 +6,7 @@ import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
 
-/** Resolves with the new use of each window of the caller's error quota. */
+/** Adds the cost of an error to each window of the caller's error quota. Resolves with the new state of each window. */
 type AddRefusals = (
   account: Account,
   refusals: number,
@@ -17,7 +17,7 @@ interface UsedUp {
   readonly endsAt: number;
 }
 
-/** Beyond this number of callers, the least recently seen caller is forgotten until its next error. */
+/** If more callers have used up their quotas, the least recently seen caller is admitted until its next error. */
 const callersMax = 10_000;
 
 /** Requests of a caller whose error quota is used up are rejected before their bodies are read. */
@@ -63,7 +63,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
 
 const idOf = ({ subject, plan }: Account) => `${plan.id} ${subject}`;
 
-/** An error costs one unit less if the client must only wait, so a short request with such an error is free. */
+/** If the client must only wait, the error costs one unit less. A short request with such an error costs nothing. */
 function refusalsIn({ code, cost: ownCost }: KibitzError, readBytes: number): number {
   const cost = Math.max(ownCost, costOfBytes(readBytes));
   switch (refusalKind(code)) {

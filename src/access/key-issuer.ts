@@ -87,7 +87,7 @@ export function createKeyIssuer({
 interface SelfServiceWish {
   readonly address: string;
   readonly name: string | undefined;
-  /** If the same address repeats this key within a day, the response contains the same key record with a new secret. */
+  /** If the same address sends this value again within a day, no second key is created. The first key gets a new secret. */
   readonly idempotencyKey: string | undefined;
 }
 
@@ -99,7 +99,7 @@ interface SelfServiceOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/** The quota of a /48 network is this number times the quota of an address, because many customers have a /48. */
+/** A /48 network can create as many keys as this number of addresses, because many customers have a /48 network. */
 const addressesOfNetwork = 10;
 
 export function createSelfService(options: SelfServiceOptions) {

@@ -2,7 +2,7 @@ import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { EndedKeys, KeyRecord } from "../storage/ports.ts";
 
-/** An API key is `kbz_`, 30 random characters (178 bits) and a checksum, which reveals a mistyped key without a look-up. */
+/** An API key is `kbz_`, 30 random characters (178 bits) and a checksum. The checksum shows that a key is mistyped. */
 const prefix = "kbz_";
 const randomLength = 30;
 const checksumLength = 6;
@@ -36,7 +36,7 @@ export function hashOfApiKey(key: string, pepper: string | undefined): string {
     .digest("hex");
 }
 
-/** Returns a value that is stored with the keys, and shows at the next start if the operator has changed the pepper. */
+/** Returns a value that is stored with the keys. At the next start, this value shows if the operator has changed the pepper. */
 export function checkValueOf(pepper: string | undefined): string {
   return hashOfApiKey("kibitz: which pepper the keys here were hashed with", pepper);
 }
@@ -53,7 +53,7 @@ function checksumOf(random: string): string {
 
 export const dayMs = 86_400_000;
 
-/** Ended keys stay in the store for this time, so that an error can explain why the key is rejected. */
+/** An expired or revoked key stays in the store for this time, so that an error can explain why the key is rejected. */
 const endedMs = 30 * dayMs;
 
 /** Keys that the operator created never expire. */
@@ -67,11 +67,11 @@ export interface KeyExpiry {
   endedIfFull(): EndedKeys;
 }
 
-/** `sharedNow` is the time of a clock that all nodes share. A key expires only if this clock and the local clock agree. */
+/** `sharedNow` is the time of a clock that all nodes share. A key expires only if it has expired by all clocks. */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
   const startedAt = Date.now() - performance.now();
-  /** The slowest clock decides. A key must not expire because another clock jumped ahead. */
+  /** Returns the earliest time of all clocks. A key must not expire because one clock jumped ahead. */
   const now = () =>
     Math.floor(
       Math.min(Date.now(), startedAt + performance.now(), sharedNow?.() ?? Number.POSITIVE_INFINITY),

@@ -14,19 +14,22 @@ import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
 interface EnterOptions {
-  /** Default: 1. Use 0 if the request is already counted. */
+  /** The number of requests to count. Default: 1. Use 0 if the request is already counted. */
   readonly requests?: number;
-  /** The request may wait for the end of another search until this signal aborts. If undefined, the request never waits. */
+  /**
+   * If the caller has too many concurrent searches, the request waits until a search ends or this signal aborts.
+   * Without a signal, the request is rejected instead.
+   */
   readonly waiting?: AbortSignal | undefined;
 }
 
 export type LimitDecision =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly windows: readonly RateWindow[] }
-  /** `windows` is empty if the reason is the engine time or the number of concurrent searches. */
+  /** `windows` is empty if the engine time or the number of concurrent searches exceeds its limit. */
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
 export interface Admission {
-  /** Call this when the request ends. A request without response and engine time is not counted. */
+  /** Call this when the request ends. A request without a response and without engine time is not counted. */
   leave(engineMs: number, answered: boolean): void;
   /** Call this when a search has ended, so that the caller can start another search. */
   freePlace(): void;
@@ -34,7 +37,7 @@ export interface Admission {
 
 export interface SharedLimitStore {
   readonly store: LimitStore;
-  /** While the store is unavailable, returns the last known number. */
+  /** Returns the number of nodes that share the store. While the store is unavailable, returns the last known number. */
   nodes(): number;
 }
 
@@ -42,7 +45,7 @@ export type Limits = ReturnType<typeof createLimits>;
 
 /**
  * Engine time is counted by caller and by address, so that many keys or addresses give no additional engine time.
- * While the shared store is unavailable, each node counts in `memory`, with its fraction of each quota.
+ * While the shared store is unavailable, each node counts in `memory` and divides each quota by the number of nodes.
  */
 export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore) {
   async function ask<T>(
@@ -92,7 +95,10 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
       }
     },
     windowsOf: (account: Account) => statesOf(account, ["request"]),
-    /** For engine time, returns only the window of the caller or address that has less remaining time. */
+    /**
+     * Returns one window for each policy. If the caller and the address have separate windows, returns the window with less
+     * quota.
+     */
     allWindowsOf: (account: Account) => statesOf(account, ["request", "engine_ms", "refusal"]),
     flush: memory.flush,
   };
@@ -166,7 +172,9 @@ interface CountedWindow {
   readonly window: QuotaWindow;
 }
 
-/** Engine time has two windows, one by caller and one by address. Requests and errors have one window, by caller. */
+/**
+ * Engine time has a window for the caller and a window for the address. Requests and errors have only a window for the caller.
+ */
 function countedWindows({ plan, subject, address }: Account, unit: CountedUnit): readonly CountedWindow[] {
   const subjects = unit === "engine_ms" ? [...new Set([subject, address])] : [subject];
   return ratesOf(plan, unit).flatMap((policy) =>
@@ -178,7 +186,10 @@ function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse
   return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
 }
 
-/** Returns the window with the least remaining quota. Among equal windows, returns the window that ends last. */
+/**
+ * Returns the window with the least remaining quota. If two windows have the same quota left, returns the window that ends
+ * last.
+ */
 function tightest(windows: readonly RateWindow[]): RateWindow {
   const [first] = windows.toSorted((a, b) => a.remaining - b.remaining || b.resetMs - a.resetMs);
   return first as RateWindow;

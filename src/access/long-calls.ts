@@ -4,15 +4,15 @@ import { createPlaces } from "../storage/memory/places.ts";
 import type { Account } from "./account.ts";
 import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
 
-/** The maximum number of waiting requests of a caller, because waiting requests use memory. */
+/** The maximum number of waiting requests of a caller. Each waiting request uses memory. */
 const waitingMax = 4;
 
-/** The total maximum of all callers whose plans have no limit. A review of 600 plies uses 3 MB of memory. */
+/** The maximum number of batches and reviews of all callers without a limit. A review of 600 plies uses 3 MB of memory. */
 const unlimitedMax = 64;
 
 const unlimited = "callers without a limit";
 
-/** Milliseconds that a review of 40 moves takes at depth 14 on two slots. */
+/** The expected time of a batch or review in milliseconds: a review of 40 moves at depth 14 on two slots. */
 const expectedMs = 10_000;
 
 /** Limits the concurrent batches and reviews of a caller, because a batch or review uses memory until the call ends. */
@@ -21,7 +21,7 @@ export function createLongCalls() {
   const waiting = createPlaces();
   const holders = new WeakSet<RequestOutcome>();
   return {
-    /** Throws `concurrency_limited` or `overloaded`. Does nothing if this `outcome` is already counted. */
+    /** Throws `concurrency_limited` or `overloaded`. Does nothing if the call with this `outcome` is already counted. */
     begin({ subject, plan }: Account, outcome: RequestOutcome): Disposable {
       const release = new DisposableStack();
       if (holders.has(outcome)) {

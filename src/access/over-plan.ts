@@ -25,7 +25,7 @@ export function excessOf(
   ];
 }
 
-/** A batch with more requests than the quota of a window could never succeed. */
+/** Returns the maximum number of requests in a batch. A batch that exceeds the quota of a window could never succeed. */
 export function batchMaxOf(limits: PlanLimits): number {
   return Math.min(batchItemsMax, requestQuotaOf(limits));
 }
@@ -47,11 +47,11 @@ export interface ReviewLimits extends Pick<SearchLimits, "depth" | "nodes"> {
   readonly lines: number;
   readonly plies: number;
   readonly pointer: string;
-  /** Returns the allowed value at `pointer` for a game of this number of plies. */
+  /** Describes the values of the field at `pointer` that have at most this number of plies. */
   readonly shortened: (plies: number) => Violation["allowed"];
 }
 
-/** A review also exceeds the plan if the game has more plies than the windows of the plan allow. */
+/** The request quotas also limit the plies of a game, because a long review counts as many requests. */
 export function excessOfReview(
   { lines, plies, pointer, shortened, ...search }: ReviewLimits,
   plan: Plan,

@@ -18,23 +18,23 @@ export interface PlanLimits {
   readonly rates: readonly RatePolicy[];
 }
 
-/** A quota within a time window. The window begins with the first use. */
+/** A quota within a time window. The window begins with the first request. */
 export interface RatePolicy {
   /** Unique within the plan. The RateLimit-Policy header contains this name. */
   readonly name: string;
   readonly quota: number;
   readonly windowS: number;
   /**
-   * - `request`, `refusal`: counted by caller
-   * - `engine_ms`: counted by caller and by address
-   * - `call`: counted by address, on each node separately
+   * - `request`, `refusal`: one window for each caller
+   * - `engine_ms`: one window for each caller, and one window for each address
+   * - `call`: one window for each address on each node
    */
   readonly unit: "request" | "engine_ms" | "refusal" | "call";
 }
 
 const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: "refusal" };
 
-/** 20 calls per second. No client needs more, and so many calls use a few per cent of a processor. */
+/** 20 calls per second. No client needs more calls, and 20 calls per second use only a few per cent of a processor. */
 const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
 export const openPlan: Plan = {

@@ -28,7 +28,7 @@ export interface AnalysisRequest {
 
 export interface ValidatedRequest {
   readonly position: Position;
-  /** Playing many moves takes time, so a later error costs more of the error quota. */
+  /** The number of moves in the request. Playing many moves takes time, so a later error costs more of the error quota. */
   readonly movesPlayed: number;
   readonly build: EngineBuild;
   readonly depth: number | undefined;
@@ -44,7 +44,7 @@ export interface ValidatedRequest {
   readonly warnings: readonly Warning[];
 }
 
-/** Repeats the ranges of the proto files for modules that do not import the generated code. */
+/** The same ranges as in the proto files, for modules that do not import the generated code. */
 export const requestBounds = {
   depth: { minimum: 1, maximum: 30, default: 14 },
   nodes: { minimum: 1, maximum: 1_000_000_000 },
@@ -76,7 +76,7 @@ export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly stopReason: StopReason | undefined;
   /** True if the server stopped the search because of its own shutdown. */
   readonly cutShort: boolean;
-  /** True if the search ended before this request arrived. `counters` are the counters of this earlier search. */
+  /** True if the search ended before this request arrived. `counters` then describes the earlier search. */
   readonly cached: boolean;
 }
 
@@ -107,7 +107,9 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
   };
 }
 
-/** The result for all requests that share the search, in a form for JSON. All scores are in White's view. */
+/**
+ * The result for all requests that share the search. All values can be written as JSON. Scores are from White's point of view.
+ */
 export interface SearchResult {
   readonly score: Score;
   readonly best: MoveDescription;
@@ -123,7 +125,7 @@ export interface SearchResult {
 
 type Searched = Pick<ValidatedRequest, "position" | "build" | "weakened">;
 
-/** Converts the scores to White's view and adds the moves in SAN. Throws if the best move is illegal. */
+/** Converts the scores to White's point of view and adds the moves in SAN. Throws if the best move is illegal. */
 export function resultFromEvent(event: SearchEvent, { position, build, weakened }: Searched): SearchResult {
   const { snapshot } = event;
   const lines = snapshot.lines.map((line) => describeLine(line, position));
@@ -200,15 +202,15 @@ function stopReasonOf(
   }
 }
 
-/** Returns an empty list if `searchMoves` contains all legal moves. */
+/** Returns the moves to search. Returns an empty list if `searchMoves` contains all legal moves. */
 export function restrictionOf({ position, searchMoves }: ValidatedRequest): readonly string[] {
   return searchMoves.length === position.legalMoveCount ? [] : searchMoves;
 }
 
 /**
- * Two requests with the same key get the same result. Returns undefined for options that make the engine play random moves.
- * The key does not contain `movetime_ms`, so a request with `movetime_ms: 50` can get a cached result that took seconds.
- * The key contains the SHA-256 of the engine's file, because the file may be replaced while stored results remain.
+ * Requests with the same key get the same result. Returns undefined if the options make the engine play random moves.
+ * The key does not contain `movetime_ms`: a request with `movetime_ms: 50` can get a cached result of a longer search.
+ * The key contains the SHA-256 of the engine file, because the operator may replace the file and keep the stored results.
  */
 export function cacheKeyOf(request: ValidatedRequest): string | undefined {
   if (request.weakened) {
@@ -225,19 +227,19 @@ export function flightKeyOf(cacheKey: string, movetimeMs: number): string {
   return `${cacheKey}|${movetimeMs}`;
 }
 
-/** True if the search takes at least about 10 ms. Getting a result from another node takes a thirtieth of this time. */
+/** Returns true if the search takes at least about 10 ms. Getting a result from another node takes a thirtieth of this time. */
 export function isWorthSharing(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 10, 10_000);
 }
 
-/** True if the search takes at least about 1 ms. Storing and reading a result takes a thirtieth of this time. */
+/** Returns true if the search takes at least about 1 ms. Storing and reading a result takes a thirtieth of this time. */
 export function isWorthStoring(limits: DepthAndNodes): boolean {
   return isAtLeast(limits, 6, 1000);
 }
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/** Does not depend on the load: otherwise, only some positions of a reviewed game would be stored. */
+/** Uses the limits instead of a measured time. If the load mattered, only some positions of a reviewed game would be stored. */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }

@@ -41,7 +41,7 @@ export interface Analyzer {
     signal: AbortSignal,
     terms?: Terms,
   ): AsyncIterable<Followed>;
-  /** Returns milliseconds on this machine. At most the movetime. */
+  /** Returns the expected time on this machine in milliseconds. The result is at most the movetime. */
   readonly expectMs: ExpectedTimes["expect"];
   /** `movetimeMaxMs` is the time limit in milliseconds for a request without `movetimeMs`. */
   timeOf(request: ValidatedRequest, movetimeMaxMs: number): SearchTime;
@@ -108,7 +108,7 @@ export function createAnalyzer({
     }
   }
 
-  /** Call this if the memory and the store of this node lack the result. `wasShared`: another node had the result. */
+  /** Call this if this node has no cached or stored result. `wasShared`: another node had the result. */
   function countMiss(key: Key, wasShared: boolean): void {
     if (key !== undefined) {
       meter?.lookUp(wasShared ? "shared" : undefined);
@@ -232,7 +232,7 @@ export function createAnalyzer({
     };
   }
 
-  /** Charges a caller that disconnects for the engine time that was not charged before. */
+  /** Charges a caller that disconnects for its engine time, if the caller was charged for less time before. */
   function chargeDisconnected(waiter: Waiter, { onEngineTime }: Terms, chargedMs: number): void {
     const engineMs = waiter.engineMs();
     if (engineMs > chargedMs) {
@@ -316,7 +316,7 @@ function lookIn<T>(tier: CacheTier, look: () => T | undefined): T | undefined {
   return found;
 }
 
-/** Trace attributes must not contain the position. */
+/** Trace attributes must not contain the chess position. */
 function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs, multipv }: SearchJob) {
   return {
     "kibitz.engine": id,
@@ -328,7 +328,7 @@ function searchAttributes({ id, path }: EngineBuild, { depth, nodes, movetimeMs,
   };
 }
 
-/** Subtracts the time before this caller joined the search from `queueMs`. */
+/** The `queueMs` of the result does not include the time before `joinedAt`, when this caller joined the search. */
 function analysisFromState(state: SharedState, request: ValidatedRequest, joinedAt: number): Analysis {
   const lateMs = Math.max(0, joinedAt - state.askedAt);
   const queueMs = Math.max(0, Math.round(state.queueMs - lateMs));

@@ -6,14 +6,14 @@ import { requestBounds } from "./analysis.ts";
 export interface Coalescer<T, W> {
   /** Throws the error of the work or the abort reason of `signal`. Work without a key is never shared. */
   last(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): Promise<T>;
-  /** If the work is already running, begins with the newest state. */
+  /** If the work is already running, the first yielded state is the newest state. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
   readonly counters: CoalescerCounters;
 }
 
 /**
  * Resolves with the last state. `signal` aborts when no caller waits for the result any more.
- * `watch` calls `onJoin` once for each caller, also for callers that join later.
+ * `watch` calls `onJoin` once for each caller, including callers that join later.
  */
 export type SharedWork<T, W> = (
   publish: (state: T) => void,

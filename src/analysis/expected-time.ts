@@ -14,7 +14,7 @@ export interface SearchTime {
 }
 
 export interface ExpectedTimes {
-  /** Returns milliseconds. At most the movetime of the search. */
+  /** Returns the expected time in milliseconds. The result is at most the movetime of the search. */
   expect(build: EngineBuild, limits: SearchLimits): number;
   /** Call this after each search. */
   learn(build: EngineBuild, limits: SearchLimits, done: EndedSearch): void;
@@ -25,15 +25,15 @@ export interface EndedSearch {
   readonly snapshot: { readonly counters: Pick<SearchCounters, "nodes" | "timeMs"> };
 }
 
-/** The measured time divided by the time in the table of this file. 2 means that a search takes twice as long. */
+/** The measured times divided by the times in this file. 2 means that a search takes twice as long as in this file. */
 interface Pace {
-  /** The factor for searches with a depth limit. Depends on the position as much as on the machine. */
+  /** The factor for searches with a depth limit. This factor depends on the positions as much as on the machine. */
   readonly depth: number;
-  /** The factor for the time per node. Depends on the machine, and hardly on the position. */
+  /** The factor for the time per node. This factor depends on the machine and hardly on the positions. */
   readonly nodes: number;
 }
 
-/** The estimates begin with the table in this file, and learn from the searches of each build. */
+/** At first, the estimates use the table in this file. Each search then improves the estimates for its build. */
 export function createExpectedTimes(): ExpectedTimes {
   const paces = new WeakMap<EngineBuild, Pace>();
   const paceOf = (build: EngineBuild) => paces.get(build) ?? { depth: 1, nodes: 1 };
@@ -73,7 +73,7 @@ const fullWeightMs = 100;
 /** Limits the effect of one search on the average: a few positions take a thousand times as long as others. */
 const paceMax = 8;
 
-/** A search that has exceeded its expected time needs about a quarter of the elapsed time more. */
+/** Returns the expected remaining time. After the expected time, a search takes about a quarter of the elapsed time more. */
 export function restMs(expectedMs: number, elapsedMs: number): number {
   return Math.max(expectedMs - elapsedMs, elapsedMs / 4);
 }
@@ -97,7 +97,7 @@ const medianMs: readonly (readonly [depth: number, ms: number])[] = [
 const msPerNode = 1 / 450;
 /** Beyond the last depth of the table, each ply multiplies the time by this factor. */
 const growth = 1.8;
-/** Searching `n` lines takes `n` × this factor × the time of one line. Measured at depth 12. */
+/** Searching `n` lines takes `n` times this factor as long as searching one line. Measured at depth 12. */
 const linesFactor = 1.8;
 
 function depthMs({ depth, multipv }: SearchLimits): number {

@@ -1,8 +1,11 @@
 export interface Waiting<T> {
   readonly flow: string;
-  /** Returns milliseconds. The estimate may improve while the work waits. */
+  /** Returns the expected time in milliseconds. The estimate may change while the work waits. */
   costMs(): number;
-  /** Arrival time plus expected time. The lowest value of a flow is served first, so that long work is not delayed forever. */
+  /**
+   * The arrival time plus the expected time. In a flow, the work with the lowest value is served first.
+   * This order prevents that short work delays long work forever.
+   */
   readonly dueMs: number;
   readonly value: T;
 }
@@ -17,7 +20,7 @@ export interface FairQueue<T> {
   add(waiting: Waiting<T>): void;
   remove(waiting: Waiting<T>): void;
   take(): Waiting<T> | undefined;
-  /** Assumes that no more work arrives. `waiting` does not need to be in the queue. */
+  /** Returns the work that is served before `waiting` if no more work arrives. `waiting` does not need to be in the queue. */
   before(waiting: Waiting<unknown>): WorkBefore;
 }
 
@@ -39,7 +42,7 @@ export function createFairQueue<T>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   let virtualMs = 0;
 
-  /** If tags are equal, prefers a flow that was not served yet, so that new clients wait less. */
+  /** If two flows have the same tag, returns a flow that was not served yet, so that new clients wait less. */
   function nextFlow(): readonly [flow: Flow<T>, first: Waiting<T>, tagMs: number] | undefined {
     let next: readonly [Flow<T>, Waiting<T>, number] | undefined;
     for (const flow of flows.values()) {

@@ -7,13 +7,13 @@ export type Followed =
   | { readonly kind: "state"; readonly analysis: Analysis };
 
 export interface Terms extends SearchTime {
-  /** If there is no result, reports the time that the engine searched while the caller waited. */
+  /** If the caller gets no result, reports how long the engine searched while the caller waited. */
   readonly onEngineTime: (engineMs: number) => void;
 }
 
 export type SharedEvent = SharedWaiting | SharedState;
 
-/** Contains a function instead of a number, so that a slow client gets the current queue position. */
+/** Contains a function instead of a number, so that a slow reader gets the current queue position. */
 interface SharedWaiting {
   readonly kind: "waiting";
   readonly readPosition: ReadQueuePosition;

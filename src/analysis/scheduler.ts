@@ -14,15 +14,15 @@ export interface Scheduler {
 
 export interface Work {
   readonly flow: string;
-  /** Returns milliseconds. The estimate may improve while the work waits. */
+  /** Returns the expected time in milliseconds. The estimate may change while the work waits. */
   expectMs(): number;
 }
 
-/** Returns undefined if the work is not waiting any more. */
+/** Returns undefined if the work does not wait any more. */
 export type ReadQueuePosition = () => QueuePosition | undefined;
 
 export interface QueuePosition {
-  /** The next work has the position 1. The position may increase, because short searches overtake long searches. */
+  /** 1 is the first position in the queue. The position may increase, because short searches overtake long searches. */
   readonly place: number;
   readonly expectedWaitMs: number;
 }

@@ -30,7 +30,7 @@ export function validateOptions(
   return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
 }
 
-/** Removes options with their default value, and the variant, which is part of the position. */
+/** Removes options that have their default value. Removes the variant, because the position already contains the variant. */
 function effectiveOf(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): OptionValues {
   return Object.fromEntries(
     Object.entries(values).filter(

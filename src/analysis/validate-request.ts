@@ -23,7 +23,7 @@ export interface KnownEngines {
   available(build: EngineBuild): boolean;
 }
 
-/** Throws all violations of the first invalid part: position, moves to search, engine, or options. */
+/** Throws an error with all violations of the first invalid part: position, moves to search, engine, or options. */
 export async function validateRequest(
   request: AnalysisRequest,
   engines: KnownEngines,
@@ -40,7 +40,7 @@ export async function validateRequest(
   return validateSearch(request, validation.position, engines.catalog);
 }
 
-/** `position` is used instead of `fen` and `moves` of the request. */
+/** Uses `position` instead of the `fen` and `moves` of the request. */
 export function validateSearch(
   request: AnalysisRequest,
   position: Position,
@@ -120,7 +120,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   }
 }
 
-/** An engine without support for Chess960 would search a position of Chess960 without an error, and castle wrongly. */
+/** An engine without support for Chess960 reports no error for a Chess960 position, but castles wrongly. */
 function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
     throw errorFromViolations([
@@ -181,10 +181,10 @@ function warningsOf(
   return warnings;
 }
 
-/** Calls `check` between two time slices of a long game. If `check` throws, the validation ends. */
+/** Calls `check` between two time slices of a long game. If `check` throws, the promise rejects. */
 type PositionCache = (input: PositionInput, check?: () => void) => Promise<Validation>;
 
-/** A position without moves has the size 1 and takes about a kilobyte. Each move of a game adds 1 to the size. */
+/** The maximum total size of the cached positions. A FEN has the size 1 and uses about a kilobyte. Each move adds 1. */
 const positionsMax = 2000;
 
 /** Invalid positions are not cached. */

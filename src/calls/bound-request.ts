@@ -6,10 +6,10 @@ import { countJson, type JsonCount, membersMax, nestingMax } from "../text/json-
 import { batchMethods, requestMaxBytes } from "./policy.ts";
 import { boundsOfList } from "./rules.ts";
 
-/** The longest useful request in a batch is a fifth of this size. */
+/** The maximum size of one request in a batch. The longest useful request has a fifth of this size. */
 const itemMaxBytes = 32 * 1024;
 
-/** The maximum number of keys, values and lists in total. A useful review contains about 600. */
+/** The maximum number of keys, values and lists in a request. A useful review contains about 600. */
 const partsMax = requestMaxBytes;
 
 type MessageList = Extract<DescField, { fieldKind: "list"; listKind: "message" }>;

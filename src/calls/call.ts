@@ -20,11 +20,11 @@ export interface Call {
   /** Aborts with ClientDisconnected if the client disconnects, and with `deadline_exceeded` after the client's deadline. */
   readonly signal: AbortSignal;
   readonly isGet?: boolean;
-  /** The JSON of the invalid items in a batch, by index. In the message, these items are empty. */
+  /** The JSON text of each invalid item in a batch, by the index of the item. In the message, these items are empty. */
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 
-/** Does nothing until the first message of the response is read. A unary method yields exactly one message. */
+/** A handler starts when the first message of the response is read. A unary method yields exactly one message. */
 export type Handler = (request: Message, call: Call) => AsyncIterable<Message>;
 
 export interface Implementation<S extends DescService = DescService> {

@@ -87,7 +87,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
   };
 }
 
-/** The part of the response that never changes. Returns undefined if the search is not deterministic. */
+/** Returns the part of the response that never changes. Returns undefined if the search is not deterministic. */
 export function repeatablePart(message: Message): Message | undefined {
   if (!isMessage(message, EvaluateResponseSchema) && !isMessage(message, FindBestMoveResponseSchema)) {
     return message;

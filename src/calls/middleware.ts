@@ -130,7 +130,7 @@ export function withRules(rules: Rules): Middleware {
   });
 }
 
-/** For GET, adds a weak ETag of the repeatable part of the response. If no part is repeatable, forbids caching. */
+/** For GET, adds a weak ETag of the part of the response that never changes. If there is no such part, forbids caching. */
 export function withEtag(): Middleware {
   return around(async function* (messages, _, { method, isGet, outcome: { answerHeaders } }) {
     for await (const message of messages()) {

@@ -18,7 +18,7 @@ export const batchMethods: readonly DescMethod[] = [evaluateBatch];
 
 const long: ReadonlySet<DescMethod> = new Set<DescMethod>([evaluateBatch, reviewGame]);
 
-/** True for analyses. Other methods only return information about the service. */
+/** Returns true for analyses. Other methods only return information about the service. */
 export function isCounted(method: DescMethod): boolean {
   return counted.has(method);
 }
@@ -30,12 +30,15 @@ export function kindOfCall(method: DescMethod): CallKind {
   return isCounted(method) ? "limited" : "call";
 }
 
-/** Returns the maximum size in plain JSON, in bytes, before and after decompression. */
+/** Returns the maximum size of a plain JSON request in bytes. The maximum applies before and after decompression. */
 export function readMaxBytesOf(method: DescMethod): number {
   return maxBytesOf.get(method) ?? (isCounted(method) ? requestMaxBytes : smallMaxBytes);
 }
 
-/** Over Connect and gRPC, batches must be smaller than in JSON: Connect needs up to 30 ms to decode 256 KiB. */
+/**
+ * Returns the maximum size over Connect and gRPC. For a batch, this is less than in plain JSON: decoding 256 KiB takes up to 30
+ * ms.
+ */
 export function rpcMaxBytesOf(method: DescMethod): number {
   return batchMethods.includes(method) ? batchMessageMaxBytes : readMaxBytesOf(method);
 }
@@ -55,7 +58,7 @@ const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>(
   [reviewGame, 512 * 1024],
 ]);
 
-/** The cost of an error in the caller's error quota. Playing many moves before the error raises the cost. */
+/** Returns the cost of an error in the caller's error quota. If the request has many moves, the cost is higher. */
 export function costOf(message: Message): number {
   return isMessage(message, evaluate.input)
     ? costOfMoves(message.moves.length + message.searchMoves.length)

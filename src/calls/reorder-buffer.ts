@@ -1,4 +1,4 @@
-/** The returned function accepts values in any order, and returns the values that are next in the order of the indexes. */
+/** Returns a function that accepts values in any order and returns them in the order of their indexes. */
 export function createReorderBuffer<T>(): (index: number, value: T) => readonly T[] {
   const early = new Map<number, T>();
   let next = 0;

@@ -33,9 +33,9 @@ export interface PlayedPosition
 type Counted = Pick<Call, "account" | "outcome">;
 
 interface RulebookOptions {
-  /** Starts a task that pauses regularly, because a long game would block the event loop for tens of milliseconds. */
+  /** Starts a task that pauses regularly. Without pauses, a long game would block the event loop for tens of milliseconds. */
   readonly beginWork: BeginWork;
-  /** `admitRules` counts a request. `refuseUsedUp` counts nothing, but throws if a window of the caller is used up. */
+  /** `admitRules` counts a request. `refuseUsedUp` throws if a window of the caller is used up, and counts nothing. */
   readonly gate: {
     admitRules(counted: Counted): Promise<void>;
     refuseUsedUp(account: Account): Promise<void>;
@@ -46,7 +46,7 @@ export type Rulebook = ReturnType<typeof createRulebook>;
 
 export function createRulebook({ beginWork, gate }: RulebookOptions) {
   return {
-    /** Throws a KibitzError about `fen`, `moves` or the caller's limits. The limits count `counted` as one request. */
+    /** Throws a KibitzError about `fen`, `moves` or the caller's limits. If `counted` is set, the limits count one request. */
     async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {
       await (counted && gate.refuseUsedUp(counted.account));
       const turn = beginWork(check);

@@ -8,7 +8,10 @@ import { wordsOfEnum } from "./plain/enum-words.ts";
 
 type Members = Readonly<Record<string | number, unknown>>;
 
-/** Returns `found`, the violations of the JSON, and then new violations. A value has at most one violation. */
+/**
+ * Returns the violations in `found`, which are violations of the JSON, and then new violations. A value has at most one
+ * violation.
+ */
 export type Rules = (
   message: Message,
   desc: DescMessage,
@@ -33,7 +36,7 @@ export function createRules(): Rules {
   };
 }
 
-/** Further items of a list are ignored, because protovalidate needed 60 ms for 32,000 invalid items. */
+/** Checks only this number of items of each list, because protovalidate needed 60 ms for 32,000 invalid items. */
 const checkedItemsMax = 1000;
 
 function withoutExcess(message: Message, { fields }: DescMessage): Message {

@@ -5,7 +5,7 @@ import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey, type Plain } from "../text/plain-text.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
-/** Validates a request or an item of a batch without a search. Throws if the request would be rejected. */
+/** Validates a request, or an item of a batch, without a search. Throws if the service would reject the request. */
 export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
 
 type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;
@@ -24,7 +24,7 @@ export function createSuggest(
 }
 
 /**
- * Adds a corrected request to an error. A game ends before its first illegal move.
+ * Adds a corrected request to an error. A corrected game ends before its first illegal move.
  * Adds nothing if a violation cannot be corrected, or if `preflight` rejects the corrected request.
  */
 export async function withSuggestion(

@@ -16,7 +16,7 @@ export function inOwnSpan(handler: Handler): Handler {
   };
 }
 
-/** Activates the span while a message is read, because a handler runs only during reading. */
+/** Activates the span while a message is read, because a handler runs only while a message is read. */
 function inSpan(span: Span | undefined, messages: AsyncIterable<Message>): AsyncIterable<Message> {
   return {
     [Symbol.asyncIterator]() {

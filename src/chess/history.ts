@@ -1,9 +1,9 @@
 import type { Chess } from "chessops/chess";
 import { normalFen, repetitionKey } from "./moves.ts";
 
-/** The moves since the last capture or pawn move. No earlier position can occur again. */
+/** The moves since the last capture or pawn move. Positions before this capture or pawn move cannot occur again. */
 export interface History {
-  /** The FEN after the last capture or pawn move; without such a move, the FEN of the start. The FEN is normalized. */
+  /** The FEN after the last capture or pawn move, or at the start of the game. The FEN is normalized. */
   readonly root: string;
   readonly moves: readonly string[];
   /** How often the current position has occurred since `root`, at least 1. */

@@ -8,7 +8,10 @@ import { quote } from "../text/plain-text.ts";
 import type { Position, PositionViolation } from "./position.ts";
 import { plainForm, readingsOfSpelling, readWrittenMove } from "./written-move.ts";
 
-/** `index` is the index in the request, `why` the result of {@link whyNotPlayed}, `fen` the position before the move. */
+/**
+ * `index` is the index of the move in the request. `why` is the result of {@link whyNotPlayed}. `fen` is the FEN before the
+ * move.
+ */
 export function violationOfMove(text: string, index: number, why: string, fen: string): PositionViolation {
   const message = sentenceOf(text, why, `moves[${index}]`, fen);
   return { code: "illegal_move", field: "moves", index, message };
@@ -50,10 +53,10 @@ function sentenceOf(text: string, why: string, place: string, fen: string): stri
   return `${quote(text)} ${why} (${place}, in the position ${fen}).`;
 }
 
-/** Castling is a king's move to the square of its rook. This is also true in standard chess. */
+/** Castling is stored as a move of the king to the square of the rook, even in standard chess. */
 export type LegalMove = NormalMove;
 
-/** Returns undefined if the text in UCI or SAN matches no legal move or several. */
+/** Reads a move in UCI or SAN. Returns undefined if no legal move matches, or if several legal moves match. */
 export function moveFromText(chess: Chess, text: string): LegalMove | undefined {
   const written = text.trim();
   const move = moveFromUci(chess, written) ?? moveFromSan(chess, written);
@@ -135,7 +138,7 @@ function fullyWritten(chess: Chess, text: string): readonly Meaning[] {
 
 /** The maximum number of characters of a move. Long example: `123...Qa1xb2=Q++ e.p.!?`. */
 const longestMove = 40;
-/** Matches a move number. Also matches a `P` before a square, which is the letter of a pawn. */
+/** Matches an optional move number and an optional letter `P` for a pawn. */
 const moveNumber = /^(?:(\d{1,4})(\.{1,3}|…)\s*)?P?/i;
 const behindMove = /^(?:\s*e\.?p\.?)?\s*[!?]{0,2}[.,;]?$/i;
 
@@ -185,7 +188,7 @@ export function normalFen(chess: Chess, chess960: boolean): string {
   return `${placementFields(chess, castling)} ${clockOf(chess.halfmoves)} ${clockOf(chess.fullmoves)}`;
 }
 
-/** Two positions with the same key count as a repetition. The key has no move counters. */
+/** Two positions with the same key count as a repetition. The key does not contain move counters. */
 export function repetitionKey(chess: Chess): string {
   return placementFields(chess, castlingOfStandard(chess));
 }
@@ -239,7 +242,7 @@ export function describeMove(position: Position, uci: string): MoveDescription |
   return describeVariation(position, [uci], 1).first[0];
 }
 
-/** Describes the move that an engine expects after the best move. Returns undefined if one of the two moves is not legal. */
+/** Describes the expected reply to the best move. Returns undefined if the best move or the reply is illegal. */
 export function describeReply(
   position: Position,
   uci: string,
@@ -248,7 +251,7 @@ export function describeReply(
   return describeVariation(position, [uci, replyUci], 2).first[1];
 }
 
-/** Ends before the first illegal move. `first` describes at most `inFull` moves in detail. */
+/** Describes the moves before the first illegal move. `first` describes at most `inFull` of these moves in detail. */
 export function describeVariation(
   position: Position,
   ucis: readonly string[],

@@ -12,9 +12,9 @@ const before = new RegExp(
   `^(?:setup\\b[^\\]]{0,9}\\][\\s[]*)?(?:(?:position[\\s:]*)?(?:fen|epd)\\b|position\\b|setboard\\b)[${mark}:=]*`,
   "i",
 );
-/** Matches a web address with moves: the page shows the position after the moves, and not the position of the FEN. */
+/** Matches a web address with moves. The web page shows the board after the moves, and not the board of the FEN. */
 const otherPosition = /[?&](?:move\w*|pgn|play)=./i;
-/** Matches a web address of another variant. */
+/** Matches a web address of a page about a chess variant. */
 const otherRules =
   /[?&]variant=(?!(?:standard|fromPosition)?(?:&|$))|\/variants?\/|atomic|antichess|crazyhouse|horde|king.?of.?the.?hill|racing.?kings|three.?check|chess.?960/i;
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
@@ -53,7 +53,7 @@ function alone(text: string): string {
   return left;
 }
 
-/** Returns undefined if the text is no web address, or if the page does not show a position of standard chess. */
+/** Returns undefined if the text is not a web address, or if the page does not show a position of standard chess. */
 function fenOfAddress(text: string): string | undefined {
   const [, path = "", query = ""] =
     /^(?:https?:\/\/)?(?:[\w-]+\.)+[a-z]{2,6}(\/[^\s?#]*)(\?[^\s#]*)?(?:#\S*)?$/i.exec(text) ?? [];

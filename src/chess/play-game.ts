@@ -17,7 +17,7 @@ export interface PlayedGame {
   readonly start: Position;
   readonly moves: readonly MoveDescription[];
   readonly last: Position;
-  /** The result of {@link whyNotPlayed} for the first illegal move; undefined if all moves were played. */
+  /** The result of {@link whyNotPlayed} for the first illegal move. Undefined if all moves were played. */
   readonly refused: string | undefined;
 }
 

@@ -3,7 +3,7 @@ import type { Chess } from "chessops/chess";
 export type Color = "white" | "black";
 
 export interface Position {
-  /** The FEN after `moves`, in normal form. */
+  /** The FEN after `moves`. The FEN is normalized. */
   readonly fen: string;
   /** The FEN after the last capture or pawn move, or at the start of the game. */
   readonly root: string;
@@ -57,7 +57,7 @@ export interface PositionViolation {
   readonly message: string;
   /** The distance from the beginning of the client's FEN, in UTF-16 units. */
   readonly offset?: number;
-  /** Empty if the FEN ends too early. */
+  /** The wrong part of the FEN. Empty if the FEN ends too early. */
   readonly token?: string;
 }
 

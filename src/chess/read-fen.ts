@@ -19,8 +19,8 @@ export interface FenProblem {
 }
 
 /**
- * The rules of chess are not checked here. `completed` is a corrected FEN: missing fields are added, and EPD operations are
- * removed. This FEN may nevertheless be invalid.
+ * The rules of chess are not checked here. `completed` is the FEN with missing fields added and EPD operations removed.
+ * `completed` may nevertheless be invalid.
  */
 type FenReading =
   | {
@@ -98,7 +98,7 @@ function problemIn(part: FenPart, message: string | undefined): FenProblem | und
   return message === undefined ? undefined : { message, part };
 }
 
-/** Assumes that kings and rooks on their home squares have not moved. */
+/** Returns the castling rights if no king or rook on its home square has moved. */
 function castlingAtHome(board: Board): string {
   const reading = readCastling("KQkq", board, false);
   const removed = reading.kind === "castling" ? reading.removed : "KQkq";
@@ -219,7 +219,7 @@ interface Right {
   readonly rook: Square;
 }
 
-/** True for Shredder-FEN, in which a letter names the file of a rook. Such a FEN is always Chess960. */
+/** Returns true for Shredder-FEN, in which a letter names the file of a rook. A Shredder-FEN is always Chess960. */
 function namesRookFiles(castling: string): boolean {
   return /[A-Ha-h]/.test(castling);
 }

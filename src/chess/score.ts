@@ -1,6 +1,6 @@
 import type { Color, Terminal, TerminalReason } from "./position.ts";
 
-/** `lower`: the true score is equal or better for the side of the score. `upper`: the true score is equal or worse. */
+/** `lower`: the true score is greater or equal. `upper`: the true score is less or equal. */
 export type Bound = "exact" | "lower" | "upper";
 
 export interface Wdl {
@@ -9,12 +9,12 @@ export interface Wdl {
   readonly loss: number;
 }
 
-/** `cp`: centipawns. `mate`: full moves until mate, negative if the side of the score will be mated, 0 after mate. */
+/** `cp`: centipawns. `mate`: full moves until mate. This number is negative for the losing side, and 0 after mate. */
 export type ScoreValue =
   | { readonly kind: "cp"; readonly cp: number }
   | { readonly kind: "mate"; readonly mate: number };
 
-/** Engines report scores in the view of the side to move. Responses contain scores in White's view. */
+/** Scores from engines are from the point of view of the side to move. Scores in responses are from White's point of view. */
 export interface Score {
   readonly value: ScoreValue;
   readonly bound: Bound;
@@ -23,7 +23,7 @@ export interface Score {
 
 const swappedBound = { exact: "exact", lower: "upper", upper: "lower" } as const;
 
-/** Converts a score from the view of the side to move to White's view, or back. */
+/** Converts a score from the point of view of the side to move to White's point of view, or back. */
 export function scoreForWhite(score: Score, turn: Color): Score {
   if (turn === "white") {
     return score;
@@ -39,7 +39,9 @@ export function scoreForWhite(score: Score, turn: Color): Score {
   };
 }
 
-/** Returns 0 to 100 with one decimal, for a score in White's view. `winner` is required if the game has ended by mate. */
+/**
+ * Returns 0 to 100 with one decimal. `score` is from White's point of view. `winner` is required if the game has ended by mate.
+ */
 export function winPercent(score: Score, winner?: Color): number {
   const { value } = score;
   if (value.kind === "cp") {
@@ -54,7 +56,7 @@ export function winPercent(score: Score, winner?: Color): number {
   return winner === "white" ? 100 : 0;
 }
 
-/** Returns the chances from −1 (lost) to 1 (won), by the formula of Lichess: https://lichess.org/page/accuracy. */
+/** Converts centipawns to chances from −1 (lost) to 1 (won). The formula is from https://lichess.org/page/accuracy. */
 export function winningChances(cp: number): number {
   return 2 / (1 + Math.exp(-0.00368208 * cp)) - 1;
 }
@@ -82,14 +84,14 @@ function opposite(number: number): number {
 }
 
 interface SummaryInput {
-  /** In White's view. */
+  /** From White's point of view. */
   readonly score: Score;
   readonly bestMoveSan: string | undefined;
   readonly terminal: Terminal | undefined;
   readonly turn: Color;
 }
 
-/** In centipawns. With an advantage of 100 centipawns, Stockfish wins half of its games. */
+/** These limits are in centipawns. With an advantage of 100 centipawns, Stockfish wins half of its games. */
 const slightlyBetterCp = 25;
 const betterCp = 100;
 const winningCp = 300;

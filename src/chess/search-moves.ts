@@ -4,12 +4,14 @@ import { explainMove, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 
 type SearchMovesReading =
-  /** In UCI, without duplicates and in alphabetical order. Castling is e1g1 in standard chess and e1h1 in Chess960. */
+  /** Moves in UCI, without duplicates and in alphabetical order. Castling is e1g1 in standard chess and e1h1 in Chess960. */
   | { readonly kind: "moves"; readonly ucis: readonly string[] }
   | {
       readonly kind: "violations";
       readonly violations: readonly SearchMoveViolation[];
-      /** In the order of the request. Undefined if a text cannot mean exactly one legal move. */
+      /**
+       * All moves with corrected spelling, in the order of the request. Undefined if a text cannot mean exactly one legal move.
+       */
       readonly spelled?: readonly string[];
     };
 
@@ -22,7 +24,7 @@ interface SearchMoveViolation {
 
 /**
  * Returns the moves in alphabetical order, because the order can change the result of Stockfish 19.
- * `first` is the index of the first text in the request, for error messages.
+ * `first` is the index of the first text in the request. Error messages contain this index.
  */
 export function readSearchMoves(position: Position, texts: readonly string[], first = 0): SearchMovesReading {
   const { board, chess960 } = position;

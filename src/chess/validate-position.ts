@@ -270,11 +270,14 @@ interface Outcome {
   readonly drawClaim: DrawClaim | undefined;
 }
 
-/** Plies without a capture or pawn move until a player may claim a draw (FIDE 9.3), and until the game is drawn (9.6.2). */
+/**
+ * After 100 plies without a capture or pawn move, a player may claim a draw (FIDE 9.3). After 150 plies, the game is drawn
+ * (9.6.2).
+ */
 const claimablePlies = 100;
 const drawnPlies = 150;
 
-/** How often a position must occur until a player may claim a draw (FIDE 9.2), and until the game is drawn (9.6.1). */
+/** If a position occurs three times, a player may claim a draw (FIDE 9.2). After five times, the game is drawn (9.6.1). */
 const claimableOccurrences = 3;
 const drawnOccurrences = 5;
 

@@ -1,14 +1,14 @@
 /** A move as people write it. The text is split without a board, so the move may be illegal. */
 interface WrittenMove {
-  /** In SAN or UCI. If the first letter is `b`, this may be a move of a pawn or of a bishop. */
+  /** The move in SAN or UCI. If the first letter is `b`, the move may be a move of a pawn or of a bishop. */
   readonly spelling: string;
-  /** True for piece letters in lower case, squares in upper case, or castling without a dash. */
+  /** True if the text had piece letters in lower case, squares in upper case, or castling without a dash. */
   readonly isCorrected: boolean;
   readonly length: number;
 }
 
 const castling = "[Oo0]-[Oo0](?:-[Oo0])?|[Oo0]{2,3}(?![Oo0-])";
-/** Matches a promotion with or without `=`. The text `a1b2` is a move in UCI and no promotion. */
+/** Matches a promotion with or without `=`. The text `a1b2` is not a promotion, but a move in UCI. */
 const promotion = "(?:[a-h][1-8]?[-x:]?)?[a-h][18](?:[=/]?[NBRQnbrq]|\\([NBRQnbrq]\\))(?!(?!1[-/:])[a-z1-8])";
 const otherMove = "[KQRBNkqrbn]?[a-h]?[1-8]?[-x:]?[a-h][1-8]";
 /** A `+` before `-`, `/` or `=` is not a check sign. Such a `+` belongs to a glyph such as `+-`. */

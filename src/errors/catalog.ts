@@ -55,7 +55,7 @@ interface ErrorKind extends Consequences {
   readonly about: string;
 }
 
-/** A missing field gets its value from {@link consequences} by the status. A missing title is derived from the code. */
+/** If a field is missing, {@link consequences} has the default for the status. A missing title is derived from the code. */
 type Entry = Pick<ErrorKind, "status" | "about"> & Partial<ErrorKind>;
 
 const catalog = {

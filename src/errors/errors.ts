@@ -9,23 +9,23 @@ export interface Violation {
   readonly message: string;
   readonly allowed?: Readonly<Record<string, unknown>>;
   readonly place?: Place;
-  /** The correction of the violation: the names of fields in the request, and their new values. */
+  /** Corrects the violation: the names of fields in the request, and their new values. */
   readonly instead?: Readonly<Record<string, unknown>>;
   readonly meant?: string;
 }
 
 interface Place {
-  /** At most 64 characters. Empty if the FEN or PGN ends too early. */
+  /** The wrong part of the FEN or PGN, at most 64 characters. Empty if the FEN or PGN ends too early. */
   readonly token: string;
   /** The number of the wrong or missing half-move in the main line. The first half-move is 1. */
   readonly ply?: number;
   /** The distance from the beginning of a FEN or PGN, in UTF-16 units. */
   readonly offset?: number;
-  /** The first line of the PGN is 1. */
+  /** The line number in the PGN. The first line is 1. */
   readonly line?: number;
-  /** In UTF-16 units. The first column is 1. */
+  /** The column in the PGN, in UTF-16 units. The first column is 1. */
   readonly column?: number;
-  /** Set if the PGN has several games. The first game is 1. */
+  /** The number of the game, if the PGN has several games. The first game is 1. */
   readonly game?: number;
   readonly fen?: string;
 }
@@ -38,7 +38,7 @@ interface KibitzErrorOptions {
   readonly retryAfterMs?: number;
   readonly suggestedRequest?: Readonly<Record<string, unknown>>;
   readonly upgrade?: { readonly plan: string; readonly url: string };
-  /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
+  /** The plan and the name of the exceeded limit, such as `keyless/minute`. */
   readonly quota?: string;
   readonly cause?: unknown;
 }
@@ -78,10 +78,10 @@ export class KibitzError extends Error {
   }
 }
 
-/** A few expensive errors must not use up the error quota. */
+/** The maximum cost of one error. Otherwise, a few expensive errors would use up the error quota. */
 const costMax = 20;
 
-/** Raises the cost of the error, and returns the same error. The work of a simple validation costs 1. */
+/** Raises the cost of the error to at least `cost`. Returns the same error. A simple validation costs 1. */
 export function withCost(error: KibitzError, cost: number): KibitzError {
   error.cost = Math.min(Math.max(error.cost, Math.floor(cost)), costMax);
   return error;

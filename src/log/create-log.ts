@@ -25,7 +25,7 @@ export async function createLog(
 
 /** The maximum number of bytes in the buffer while the reader is slow or the disk is full. Further log lines are dropped. */
 const waitingMaxBytes = 4_000_000;
-/** The maximum number of retries while the pipe is full. There are 100 ms between two retries. */
+/** The maximum number of retries while the pipe is full. The log waits 100 ms before each retry. */
 const retriesMax = 10;
 /** Milliseconds before a retry after any other error, such as a full disk. */
 const retryMs = 1000;

@@ -10,13 +10,13 @@ interface FieldTypes {
 /** Only these fields can be logged. There is no field for headers, bodies or credentials. */
 const fieldTypes = {
   requestId: "string",
-  /** Log collectors find the trace of a line by the names `trace_id` and `span_id`. */
+  /** Log collectors use the names `trace_id` and `span_id` to find the trace of a log line. */
   trace_id: "string",
   span_id: "string",
   protocol: "string",
   /** The name of the RPC method, or the HTTP method if the request was rejected before the call. */
   method: "string",
-  /** The path without its query, shortened. */
+  /** The path of the request without its query. A long path is shortened. */
   request: "string",
   key: "string",
   address: "string",
@@ -24,7 +24,7 @@ const fieldTypes = {
   count: "number",
   /** `ok`, `canceled` or an error code. */
   code: "string",
-  /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
+  /** The plan and the name of the exceeded limit, such as `keyless/minute`. */
   limit: "string",
   depth: "number",
   cached: "boolean",

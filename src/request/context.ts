@@ -127,7 +127,7 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string {
 
 /**
  * On the path of an RPC service, the content type determines the protocol. On any other path, the protocol is JSON.
- * Exception: a POST with a content type that only RPC clients send.
+ * Exception: a POST request with a content type that only RPC clients send uses an RPC protocol on every path.
  */
 function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Protocol {
   const type = mediaTypeOf(headers);
@@ -142,7 +142,7 @@ function protocolOf({ method, headers }: RawRequest, isOfService: boolean): Prot
 
 const wellFormedId = /^[\w.:-]{1,64}$/;
 
-/** Returns a new id if the client's id is malformed or contains an API key, because request ids are logged. */
+/** Returns the id that the client sent, or a new id. An id that is malformed or contains an API key must not be logged. */
 export function requestIdFrom(header: unknown): string {
   return typeof header === "string" && wellFormedId.test(header) && !holdsKey(header) ? header : uuidv7();
 }
@@ -208,17 +208,22 @@ export interface RequestOutcome {
   /** The names are in lower case. */
   readonly answerHeaders: Map<string, string>;
   code: string | undefined;
-  /** The plan and the name of its exceeded limit, such as `keyless/minute`. */
+  /** The plan and the name of the exceeded limit, such as `keyless/minute`. */
   limit: string | undefined;
   /** True if the middleware or a handler writes the log line of this request, or if this request must not be logged. */
   hasLine: boolean;
-  /** Bytes that were read from the body, after decompression if the body was decompressed before decoding. */
+  /**
+   * The number of bytes that were read from the body. If the body is decompressed before decoding, counts the decompressed
+   * bytes.
+   */
   readBytes: number;
-  /** Requests of a batch that are not counted yet. The RateLimit headers already subtract these requests. */
+  /** The number of requests in a batch that are not counted yet. The RateLimit headers already subtract these requests. */
   uncounted: number;
   /** {@link endCall} calls these functions when the call ends. Undefined if the call has ended. */
   releases: (() => void)[] | undefined;
-  /** Set only if the response was written before the whole request body was read. By `performance.now()`. */
+  /**
+   * The time of the response by `performance.now()`. Set only if the response was sent before the whole request body was read.
+   */
   answeredAt: number | undefined;
 }
 

@@ -31,9 +31,12 @@ import { type ValidatedReview, validateReview } from "./validate-review.ts";
 type Admissible = Pick<Call, "account" | "outcome">;
 
 interface AdmissionOptions {
-  /** The request may wait for the end of another search until this signal aborts. If undefined, the request never waits. */
+  /**
+   * If the caller has too many concurrent searches, the request waits until a search ends or this signal aborts.
+   * Without a signal, the request is rejected instead.
+   */
   readonly waiting?: AbortSignal | undefined;
-  /** The rate limits count this number of requests. Default: 1. */
+  /** The number of requests that the rate limits count. Default: 1. */
   readonly requests?: number;
   /** Called after the request was counted, and before the RateLimit headers are set. */
   readonly counted?: () => void;
@@ -68,7 +71,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       const review = await admit(first, call, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
-        /** If the caller has too many searches in flight, the search waits. */
+        /** If the caller has too many concurrent searches, waits until a search ends or `signal` aborts. */
         async admit(request: ValidatedRequest, signal: AbortSignal): Promise<{ terms: Terms } & Disposable> {
           if (!hasBegun) {
             hasBegun = true;
@@ -96,7 +99,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       }
       decision.admission.leave(0, true);
     },
-    /** Rejects if the account has used up its quota. Counts nothing. */
+    /** Rejects if the account has used up its quota. Does not count a request. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
   };
 }
@@ -162,7 +165,7 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /** Validates the request and the limits of the plan. The caller has already checked the rules in the proto file. */
+  /** Validates the request, and checks the limits of the plan. The caller has already checked the rules in the proto file. */
   async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
     // Check the error quota again and again: while a long game is read, other calls of the same caller may use it up.
     const check = () => access.limits.errorQuota.check(account);
@@ -175,13 +178,13 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
-  /** Also checks the rules in the proto file. `found` are violations that were found while the JSON was decoded. */
+  /** Validates an item, and checks the rules in the proto file. `found` contains the violations from decoding the JSON. */
   async function item(message: RequestMessage, account: Account, found?: readonly Violation[]) {
     refuseViolations(rules(message, single.input, found));
     return request(message, account);
   }
 
-  /** Validates the review and the limits of the plan. The caller has already checked the rules in the proto file. */
+  /** Validates the review, and checks the limits of the plan. The caller has already checked the rules in the proto file. */
   async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
     const turn = beginWork(() => access.limits.errorQuota.check(account));
     const validated = await validateReview(message, searchOfReview(message), engines, turn);

@@ -13,11 +13,11 @@ export interface SearchingOptions {
   readonly gate: AdmissionControl;
   readonly access: Access;
   readonly beginWork: BeginWork;
-  /** The maximum number of searches in flight for one call. One more than the number of slots, so that no slot is idle. */
+  /** The maximum number of concurrent searches of one call. This is the number of slots plus 1, so that no slot is idle. */
   readonly searchesAtOnce: number;
 }
 
-/** Returns a separate flow for each batch or review, so that single requests of the same caller are served in between. */
+/** Returns a separate flow for each batch or review. Single requests of the same caller then do not wait for the whole call. */
 export function flowOf({ account, request }: Call): string {
   return `${account.subject}#${request.id}`;
 }
@@ -59,18 +59,21 @@ export async function* runConcurrently<T>(
   }
 }
 
-/** Limits of the pause before a retry, in milliseconds. The `retryAfterMs` of an error may be 0 or very long. */
+/** The shortest and longest pause before a retry, in milliseconds. The `retryAfterMs` of an error may be 0 or very long. */
 const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 
 interface RetryOptions {
-  /** Returns the time of the last progress of any task of the same call, by `performance.now()`. */
+  /** Returns the time when any task of the same call last made progress, by `performance.now()`. */
   readonly progressedAt: () => number;
   /** If the call makes no progress for this number of milliseconds, the task is not retried any more. */
   readonly patienceMs?: number;
 }
 
-/** Retries an `overloaded` task until the call has made no progress for a minute. Then throws the last error of the task. */
+/**
+ * Retries a task that failed with `overloaded`. If the call has made no progress for a minute, throws the last error of the
+ * task.
+ */
 export async function retryOverloaded<T>(
   task: () => Promise<T>,
   signal: AbortSignal,

@@ -24,9 +24,11 @@ export interface ReviewOptions {
   readonly openings: Openings;
   readonly flow: string;
   readonly searchesAtOnce: number;
-  /** Without pauses, a review with only cached positions would block the thread. */
+  /** Pauses the review regularly. Without pauses, a review with only cached positions would block the thread. */
   readonly turn: Turn;
-  /** Disposing of the result charges the engine time. If this function is undefined, searches are not counted. */
+  /**
+   * Admits a search. Disposing of the result charges the engine time. If this function is undefined, searches are not counted.
+   */
   readonly admit?: (
     request: ValidatedReview["requests"][number],
     signal: AbortSignal,
@@ -34,8 +36,8 @@ export interface ReviewOptions {
 }
 
 /**
- * Retries an `overloaded` search, except the first search of the review, while other searches make progress.
- * Throws `shutting_down` if the server stops during a search, or the abort reason of `signal`.
+ * If a search fails with `overloaded`, retries the search while other searches make progress. Does not retry the first search.
+ * Throws `shutting_down` if the server stops during a search. Throws the abort reason of `signal`.
  */
 export async function* reviewGame(
   { game, requests }: Pick<ValidatedReview, "game" | "requests">,

@@ -30,7 +30,7 @@ export function createImplementations(options: AnalysisServiceOptions): readonly
   ];
 }
 
-/** Load balancers call the health checks, and tools such as grpcurl call the reflection. */
+/** Load balancers use the health service. Tools such as grpcurl use the reflection service. */
 export function createToolImplementations(
   state: Omit<HealthOptions, "services"> & Pick<ReflectionOptions, "stopping">,
 ): readonly Implementation[] {

@@ -182,7 +182,9 @@ function createWordReader(name: string, desc: DescEnum): ReadValue {
   };
 }
 
-/** Rejects numbers outside the field's type, and names the narrower bounds of the field's rule. The rule is checked later. */
+/**
+ * Rejects numbers outside the range of the field's type. The error contains the narrower range of the field's validation rule.
+ */
 function createIntegerReader(name: string, field: DescField, maximum: number): ReadValue {
   const allowed = boundsOfField(field, { minimum: 0, maximum });
   const must = `${name} must be an integer from ${allowed.minimum} to ${allowed.maximum}`;
@@ -235,7 +237,10 @@ function notSupported(field: DescField): Error {
   return new Error(`${field}: this type is not supported in plain JSON`);
 }
 
-/** Reports "`depth` must be an integer from 1 to 30, not true." {@link prefixViolations} adds the pointer later. */
+/**
+ * Adds a violation such as "`depth` must be an integer from 1 to 30, not true." {@link prefixViolations} adds the pointer
+ * later.
+ */
 function refuse(
   violations: Violation[],
   code: ErrorCode,
@@ -256,7 +261,7 @@ function refuseHalfPair(violations: Violation[], name: string): undefined {
   violations.push({ pointer: "", code: "invalid_type", message: `${name} contains an unpaired surrogate.` });
 }
 
-/** Adds a step to the beginning of the pointers, from the violation with the index `from`. */
+/** Adds `key` to the beginning of the pointer of each violation with an index of `from` or more. */
 function prefixViolations(violations: Violation[], from: number, key: string | number): void {
   for (const [index, violation] of violations.entries()) {
     if (index >= from) {
@@ -265,7 +270,7 @@ function prefixViolations(violations: Violation[], from: number, key: string | n
   }
 }
 
-/** Names the most similar known field. The pointer is relative to the object with the unknown key. */
+/** The message suggests the most similar name in `names`. The pointer is relative to the object with the unknown key. */
 export function unknownFieldViolation(key: string, names: readonly string[]): Violation {
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";

@@ -7,9 +7,9 @@ import { createSuggest, type PreflightMessage } from "../suggest.ts";
 import { createMessageReader } from "./read-message.ts";
 
 export interface PlainReaderOptions {
-  /** Also validates a message with invalid JSON values, so that one error contains all violations. */
+  /** Adds the other violations of a message that has invalid JSON values, so that one error contains all violations. */
   readonly violationsOf: Rules;
-  /** If this function rejects a corrected request, the error does not suggest this request. */
+  /** If this function rejects a corrected request, the error does not contain the corrected request. */
   readonly preflight: PreflightMessage;
 }
 

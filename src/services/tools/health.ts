@@ -22,7 +22,7 @@ export interface HealthOptions {
   readonly addressOf: (request: RequestContext) => string;
 }
 
-/** A health stream uses up to 60 kB, and a client opens a stream for each channel. */
+/** The maximum numbers of open health streams. A stream uses up to 60 kB, and a client opens one stream for each channel. */
 const watcherLimits = { inAll: 1000, perAddress: 100 };
 
 /** An empty service name in a request means the server itself. */

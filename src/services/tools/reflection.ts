@@ -21,7 +21,7 @@ import { limitStreams } from "./limit-streams.ts";
 
 export interface ReflectionOptions {
   readonly services: readonly DescService[];
-  /** More proto files for clients, such as the file with error details. */
+  /** Additional proto files for clients, such as the file with error details. */
   readonly files: readonly DescFile[];
   /** Aborted when the server stops. Open reflection streams then end. */
   readonly stopping: AbortSignal;
@@ -30,10 +30,10 @@ export interface ReflectionOptions {
   readonly lifeMs?: number;
 }
 
-/** Must be shorter than the timeout of an incomplete request. */
+/** This time must be shorter than the timeout for an incomplete request. */
 const defaultLifeMs = 10_000;
 
-/** A response has up to 90 kB, and stays in memory until the client has read it. */
+/** The maximum numbers of open streams. A response has up to 90 kB, and stays in memory until the client has read it. */
 const streamLimits = { inAll: 20, perAddress: 5 };
 
 /** The versions v1 and v1alpha differ only in their names. */
