@@ -15,11 +15,11 @@ type Headers = Readonly<Record<string, string>>;
 
 export interface Attack {
   readonly name: string;
-  /** @param address the loopback address that sends the attack. Each attack has another address. */
+  /** @param address the loopback address from which the attack is sent. Each attack uses a different address. */
   readonly send: (service: StartedService, address: string) => Promise<unknown>;
   /**
    * The limit that stops the attack in `public` mode.
-   * - `plan`: the limit on concurrent calls. The attack is tested with every change.
+   * - `plan`: the limit on concurrent calls. The attack is tested after every change.
    * - `connections`: the limit on connections. The attack is tested every night, and only in `public` mode.
    */
   readonly boundBy?: "plan" | "connections";
@@ -68,8 +68,8 @@ function refusedPosts(
 }
 
 /**
- * Sends a request over many connections for a second. Each connection sends the request again as soon as a response arrives.
- * Requests of more than 20 kB use 100 connections, and other requests use 200.
+ * Sends the same request repeatedly over many connections for one second. A connection sends the request again as soon as a
+ * response arrives. By default, there are 100 connections for a request of more than 20 kB, and 200 for a smaller request.
  */
 function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): Attack["send"] {
   return async ({ port }, localAddress) => {
@@ -88,7 +88,7 @@ function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): 
   };
 }
 
-/** Floods the service like {@link flood}. Fails if the response to a single request does not match `reason`. */
+/** Sends the request once, and fails if the response does not match `reason`. Then floods the service like {@link flood}. */
 function refusedFlood(bytes: string, reason = /^HTTP\/1\.1 4/): Attack["send"] {
   return async (service, localAddress) => {
     const socket = connect({ port: service.port, host: "127.0.0.1", localAddress });
@@ -145,7 +145,7 @@ function tool(name: string, args: object, meta?: object): string {
 const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
 const longestGame = times(150, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 const bushy = `1. e4 ${"(d4!{a})".repeat(29_000)} e5 *`;
-/** A compressed batch: 1 kB of gzip for 300 kB of JSON. Two items are slow searches, and 58 items are invalid. */
+/** A batch with two slow searches and 58 invalid items. 1 kB of gzip contains 300 kB of JSON. */
 const waitingBatch = gzipSync(
   JSON.stringify({
     requests: times(60, (index) =>
@@ -181,7 +181,7 @@ const listTools = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list" }
 const rawListTools = rawPost("/mcp", listTools, ["Accept: application/json, text/event-stream"]);
 const matedEval = JSON.stringify({ fen: startFen, depth: 1 });
 
-/** Attacks by kind. Each kind is tested with a new service, because the heap does not shrink immediately after an attack. */
+/** Each kind of attack is tested with a new service. The heap of a service stays large for some time after an attack. */
 export const attacks: Readonly<Record<string, readonly Attack[]>> = {
   "long games": [
     {

@@ -3,7 +3,10 @@ import type { Attack } from "./attacks.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { useService } from "./started-service.ts";
 
-/** Bounds for one caller that sends as fast as possible on 200 connections. In `open` mode, up to 487 MB were measured. */
+/**
+ * Limits for the service while one caller sends requests as fast as possible over 200 connections. In `open` mode, the service
+ * has used up to 487 MB.
+ */
 const bounds = {
   public: { worstMs: 1000, peakBytes: 300e6 },
   open: { worstMs: 2500, peakBytes: 600e6 },
@@ -12,7 +15,10 @@ const bounds = {
 /** The minimum number of health probes during an attack. */
 const probesMin = 60;
 
-/** The memory that one attack may add. Without the limits of the service, an attack would add gigabytes. */
+/**
+ * The maximum growth of the memory of the service during one attack. Without limits on requests, the memory would grow by
+ * gigabytes.
+ */
 const grownMaxBytes = 200e6;
 
 export function testAttacks(access: "public" | "open", attacks: readonly Attack[]): void {

@@ -17,7 +17,7 @@ const bombs = { gzip: gzipSync(blanks), deflate: deflateSync(blanks) };
 const brotli = brotliCompressSync(Buffer.alloc(48 * mib, " "), {
   params: { [constants.BROTLI_PARAM_LGWIN]: 24, [constants.BROTLI_PARAM_QUALITY]: 5 },
 });
-/** A gzip body of less than 64 KiB. Some endpoints refuse larger bodies. */
+/** A gzip body of less than 64 KiB, because some endpoints refuse larger bodies. */
 const small = gzipSync(Buffer.alloc(60 * mib, " "));
 
 const refused = { status: [413, 415, 400] };

@@ -16,7 +16,7 @@ const halfCalls = Array.from({ length: 10 }, (_, count) =>
   ),
 );
 
-/** The bytes that each connection sends. After these bytes the connection stays open. */
+/** Each connection sends these bytes and then stays open. */
 const kinds: Readonly<Record<string, string | Uint8Array>> = {
   nothing: "",
   "a probe": rawRequest("GET /healthz"),

@@ -42,8 +42,8 @@ const nextActions = [
 const echoMax = 64;
 
 /**
- * Fails unless the response is a problem document with a next action. The problem document may not contain control characters,
- * and may repeat only a short part of the request.
+ * Fails unless the response is a problem document with a next action. The problem document must not contain control characters,
+ * and must not repeat more than a short part of the request.
  * @param sent the parts of the request that the response might repeat
  */
 export function expectProblem(
@@ -86,7 +86,7 @@ function expectPlainText({ body }: Answer, problem: Problem): void {
   }
 }
 
-/** The control characters, and the two Unicode separators that some programs treat as a line break. */
+/** Control characters, and two Unicode separators that some programs treat as a line break. */
 // biome-ignore lint/suspicious/noControlCharactersInRegex: they are what is looked for.
 const control = /[\x00-\x1f\x7f-\x9f\u2028\u2029]/;
 

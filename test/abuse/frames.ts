@@ -91,7 +91,7 @@ export interface FrameClient {
 
 /**
  * Opens an HTTP/2 connection.
- * @param settings pairs of id and value: `[[4, 0]]` sets the initial window to 0
+ * @param settings pairs of a setting id and a value: `[[4, 0]]` sets the initial window size to 0
  */
 export async function openFrames(
   port: number,

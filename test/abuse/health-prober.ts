@@ -1,6 +1,6 @@
 /**
- * This child process sends probes to a service until the parent process sends `stop`. Then this process reports the time of
- * each probe.
+ * A child process that sends health probes to a service until the parent process sends `stop`. Then the child process reports
+ * the response times.
  */
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -16,7 +16,10 @@ const everyMs = 10;
 /** Every tenth probe opens a new connection. All other probes reuse one connection, as most load balancers do. */
 const newConnectionEvery = 10;
 
-/** Milliseconds between two probes after the message `stop`, until the minimum number of probes is reached. */
+/**
+ * Milliseconds between two probes after the message `stop`. The child process still sends probes until their minimum number is
+ * reached.
+ */
 const everyMsAtEnd = 3;
 
 // Exit if the parent process ends.

@@ -9,7 +9,7 @@ import type { StartedService } from "./started-service.ts";
 export interface Health {
   readonly probes: number;
   readonly failed: number;
-  /** Milliseconds. The time in which the prober or the service waited for a processor core is subtracted. */
+  /** A response time in milliseconds, without the time in which the prober or the service waited for a processor core. */
   readonly medianMs: number;
   readonly p95Ms: number;
   readonly p99Ms: number;
@@ -63,13 +63,18 @@ export async function watchHealth(
   };
 }
 
-/** Bytes. A million ordinary requests need 200 MB (docs/measured.md). */
+/** The memory limit of the service. During a million ordinary requests, the service uses up to 200 MB (docs/measured.md). */
 const serverMaxBytes = 250e6;
 
-/** Bytes. The limit of the shared service is higher, because earlier test files have increased its heap. */
+/**
+ * The memory limit of the shared service. This limit is higher, because earlier test files have enlarged the heap of the
+ * service.
+ */
 export const sharedMaxBytes = 400e6;
 
-/** Fails unless every health probe had the status 200 within `worstMs`. The documentation promises 100 ms under overload. */
+/**
+ * Fails unless the service answered every health probe with the status 200 within `worstMs`. The documentation promises 100 ms.
+ */
 export function expectUnharmed(
   health: Health,
   {

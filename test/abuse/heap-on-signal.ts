@@ -3,8 +3,8 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 
 /**
- * Node loads this file before the service with `node --import`. On SIGUSR2, the service collects garbage and writes the size of
- * its heap to the file `LIVE_BYTES_FILE`.
+ * `node --import` loads this file before the service. On SIGUSR2, the service collects garbage and writes the size of its heap
+ * to the file `LIVE_BYTES_FILE`.
  */
 setFlagsFromString("--expose-gc");
 // V8 would discard bytecode of unused functions and compile it again. The measured size would vary.

@@ -21,7 +21,7 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
   .filter((line) => line.class === "tactic")
   .map(({ fen }) => fen);
 
-/** Removes the fields that differ between equal searches. */
+/** Removes the fields that differ between two results of the same search, such as times. */
 function withoutTimes(body: string): object {
   const { id: _, search, ...answer } = JSON.parse(body);
   const { time_ms: _time, nps: _nps, queue_ms: _queue, cached: _cached, ...rest } = search;

@@ -9,7 +9,7 @@ import { type OwnService, startFen } from "./started-service.ts";
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
 /**
- * Sends SIGTERM during searches. Fails unless all searches are answered, later requests are refused, and every engine exits.
+ * Sends SIGTERM while searches run. The service must complete all these searches, refuse later requests, and stop every engine.
  */
 export async function expectOrderlyStop(service: OwnService): Promise<void> {
   const search = { fen: startFen, depth: 30, movetime_ms: 1000 };

@@ -5,7 +5,7 @@ import { expectProblem } from "./expect-problem.ts";
 import { expectUnharmed, type Health, watchHealth } from "./health-watch.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** Each request needs another position, because equal requests would share one search. */
+/** Each request needs a different position, because requests with the same position would share one search. */
 const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf8")
   .trim()
   .split("\n")
@@ -16,7 +16,10 @@ const fens = readFileSync(new URL("../corpus/fens.jsonl", import.meta.url), "utf
 
 const callers = 100;
 const searchMs = 2000;
-/** The maximum time of a health probe while 100 callers connect. The promise of 100 ms excludes floods of connections. */
+/**
+ * The maximum response time of a health probe while 100 callers connect. The documentation promises 100 ms, but not while so
+ * many callers connect.
+ */
 const burstMaxMs = 250;
 
 async function storm(service: StartedService): Promise<{ answers: readonly Answer[]; health: Health }> {

@@ -103,7 +103,7 @@ test.concurrent.each([
   },
 );
 
-/** The maximum number of bytes that the client can send: the service discards a body for one second before it disconnects. */
+/** The client can send at most this many bytes. The service reads and discards a body for one second, and then disconnects. */
 const takenMaxBytes = 64 * mib;
 const badKey = `Authorization: Bearer kbz_${"0".repeat(36)}`;
 

@@ -18,7 +18,7 @@ export function forgetPeak(pid: number): void {
   writeFileSync(`/proc/${pid}/clear_refs`, "5");
 }
 
-/** Lists the open file descriptors of a process. The pipes to engines are excluded, because their number varies. */
+/** Lists what the open file descriptors of a process refer to, such as files, pipes and sockets. */
 export function descriptorsOf(pid: number): readonly string[] {
   const folder = `/proc/${pid}/fd`;
   return readdirSync(folder)
@@ -33,7 +33,7 @@ export function descriptorsOf(pid: number): readonly string[] {
     .toSorted();
 }
 
-/** The resolution is 10 ms. */
+/** Returns the processor time of a process, in steps of 10 ms. */
 export function cpuMsOf(pid: number): number {
   const stat = readFileSync(`/proc/${pid}/stat`, "latin1");
   const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");

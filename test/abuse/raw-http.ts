@@ -21,12 +21,12 @@ export async function open(port: number): Promise<RawClient> {
   return { socket, received, closed };
 }
 
-/** This is less than 10 s, the shortest timeout of the service for an incomplete request. */
+/** The service must close a connection within this time. Its shortest timeout for an incomplete request is 10 s. */
 const closedMaxMs = 9000;
 
 /**
- * Sends bytes over a new connection. Resolves with the received bytes when the service closes the connection. Rejects after 9
- * s.
+ * Sends bytes over a new connection. Resolves with the received bytes when the service closes the connection. Rejects after
+ * nine seconds.
  */
 export async function exchange(port: number, bytes: string | Uint8Array): Promise<string> {
   const { socket, closed } = await open(port);
@@ -34,7 +34,7 @@ export async function exchange(port: number, bytes: string | Uint8Array): Promis
   return untilClosed({ socket, closed });
 }
 
-/** Resolves with the received bytes when the service closes the connection. Rejects after 9 s. */
+/** Resolves with the received bytes when the service closes the connection. Rejects after nine seconds. */
 export async function untilClosed({ socket, closed }: Pick<RawClient, "socket" | "closed">): Promise<string> {
   let isLate = false;
   const timer = setTimeout(() => {
@@ -55,7 +55,7 @@ export function rawRequest(line: string, headers: readonly string[] = [], body =
   return `${line} HTTP/1.1\r\n${["Host: x", ...headers].map((header) => `${header}\r\n`).join("")}\r\n${body}`;
 }
 
-/** The last response may be incomplete. */
+/** Parses HTTP responses. The last response may be incomplete. */
 export function answersFrom(received: string): readonly Answer[] {
   const answers: Answer[] = [];
   let rest = received;

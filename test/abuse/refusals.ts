@@ -34,7 +34,10 @@ function callOfTool(name: string, args: object): string {
 
 const bracketsInPgn = `1. e4 ${"(1. d4 ".repeat(37_000)}`;
 
-/** Requests that an earlier version refused slowly. Each refusal reduces the error quota of the caller. */
+/**
+ * An earlier version of the service took a long time to refuse these requests. Each refused request reduces the error quota of
+ * the caller.
+ */
 export const refused: Readonly<Record<string, Flood>> = {
   "long games": { path: "/v1/eval", bodies: [JSON.stringify(longGame)] },
   "batches of long games": {
@@ -97,7 +100,10 @@ export const refused: Readonly<Record<string, Flood>> = {
   },
 };
 
-/** Requests that are refused because of their headers, before the body is read. `statuses` lists the allowed responses. */
+/**
+ * The service refuses these requests because of their headers, before it reads the body. `statuses` lists the expected HTTP
+ * statuses.
+ */
 export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: readonly number[] }>> = {
   "agents of foreign pages and hosts, and with keys that there are not": {
     path: "/mcp",
@@ -142,14 +148,14 @@ export async function floodWithRefusals(
 }
 
 export interface Bystanders {
-  /** Milliseconds. The time in which the caller or the service waited for a processor core is subtracted. */
+  /** Response times in milliseconds, without the time in which the caller or the service waited for a processor core. */
   readonly tookMs: readonly number[];
   readonly failed: number;
 }
 
 /**
- * Requests the same cached evaluation repeatedly. The address changes after fifty requests, because one address may send sixty
- * requests a minute.
+ * Requests the same cached evaluation repeatedly. An address may send only sixty requests a minute, so the caller changes the
+ * address after fifty requests.
  * @param network the third number of the addresses `127.0.<network>.1`, `127.0.<network>.2` and so on
  */
 export async function askFromCache(

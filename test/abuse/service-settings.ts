@@ -1,6 +1,6 @@
 import { quickestSettings } from "../support/quickest-settings.ts";
 
-/** The smallest supported machine has two processor cores. */
+/** Two slots, because the smallest supported machine has two processor cores. */
 export const slots = 2;
 
 export const serviceSettings = {

@@ -23,8 +23,8 @@ declare module "vitest" {
 }
 
 /**
- * Starts the shared service before all tests. The returned function stops the service. The function throws if the exit code is
- * not 0, an engine still runs, or Node has printed a warning.
+ * Starts the shared service before all tests. The returned function stops the service, and throws if the exit code is not 0, an
+ * engine is still running, or Node has printed a warning.
  */
 export default async function startSharedService(project: TestProject): Promise<() => Promise<void>> {
   const parent = mkdtempSync(join(tmpdir(), "kibitz-abuse-"));

@@ -19,7 +19,7 @@ import { expectEvaluation, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** The longest timeout of the service is 15 s. */
+/** The service must disconnect a slow client within this time. The longest timeout of the service is 15 s. */
 const slowMaxMs = 35_000;
 const dribbleMs = 1000;
 

@@ -21,11 +21,11 @@ const service = useService({
 });
 
 const soakMs = 60_000;
-/** Caches fill and V8 compiles functions before the first measurement. */
+/** Before the first measurement, the caches of the service must be full and V8 must have compiled its functions. */
 const warmUpMs = 20_000;
 /**
- * Bytes. Only the live heap is bounded, because the size of the process varies by 70 MiB without a leak. `npm run soak` finds
- * smaller leaks than this test.
+ * The maximum growth of the live heap. The size of the process is not tested, because it varies by 70 MiB without a leak. `npm
+ * run soak` finds smaller leaks.
  */
 const liveMaxMore = 2 * mib;
 const descriptorsMaxMore = 10;

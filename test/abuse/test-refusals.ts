@@ -3,10 +3,13 @@ import { expectUnharmed, quantileOf, watchHealth } from "./health-watch.ts";
 import { askFromCache, connections, type Flood, floodWithRefusals, refused, turnedAway } from "./refusals.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
-/** A flood of 3 s allows at least 200 health probes, and most of them after the error quota is used up. */
+/**
+ * In three seconds, at least 200 health probes are sent. Most of these probes are sent after the flood has used up its error
+ * quota.
+ */
 const floodMs = 3000;
 
-/** Each flood uses new addresses, because a flood uses up the error quota of its addresses. */
+/** Each flood uses new addresses, because a flood uses up the error quota of the addresses that it uses. */
 let network = 0;
 
 /** Floods the service while other callers send requests. Fails if the other callers wait too long. */

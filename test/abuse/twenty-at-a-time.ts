@@ -18,7 +18,7 @@ interface Case extends Sent {
   readonly binaryCode?: string;
   readonly mcpCode?: string;
   readonly answer?: RegExp;
-  /** The protocols that are tested with every change. The default is all protocols. Other protocols are tested every night. */
+  /** These protocols are tested after every change. All other protocols are tested every night. Default: all protocols. */
   readonly daily?: readonly string[];
   /** The sender disconnects after 2 s, because the request takes very long. */
   readonly disconnectsEarly?: true;

@@ -159,7 +159,7 @@ export const waysIn: readonly WayIn[] = [
   })),
 ];
 
-/** Returns `ok` for a successful response. */
+/** Returns the error code of a response, or `ok` if the request succeeded. */
 export function codeOf(answer: string): string {
   const [, details] = /grpc-status-details-bin"?: ?"?([\w+/=]+)/.exec(answer) ?? [];
   const text = details === undefined ? answer : Buffer.from(details, "base64").toString("latin1");

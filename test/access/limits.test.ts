@@ -63,7 +63,10 @@ describe("requests", () => {
 describe("searches at a time", () => {
   const plan = planWith([], 2);
 
-  /** Starts a search for each of `times` and waits `elapsedMs`. Returns the Retry-After time of one more request. */
+  /**
+   * Starts one search for each element of `times`, and then waits `elapsedMs`. Returns the Retry-After time of the next
+   * request.
+   */
   async function waitMsAfter(elapsedMs: number, ...times: readonly SearchTime[]): Promise<number> {
     vi.useFakeTimers();
     try {

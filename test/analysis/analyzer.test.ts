@@ -24,7 +24,7 @@ const never = new AbortController().signal;
 const analyze = (request: ValidatedRequest, ...script: readonly (SearchEvent | Error)[]): Promise<Analysis> =>
   analyzerOf(scripted(...script).search).analyze(request, "somebody", never);
 
-/** Returns a scheduler, and a list with the argument of every call of `enter`. */
+/** Returns a scheduler, and a list of the searches that were passed to `enter`. */
 function recordingScheduler(): { readonly scheduler: Scheduler; readonly works: readonly Work[] } {
   const works: Work[] = [];
   const slots = createScheduler({ slots: 1, maxWaitMs: 1000 });

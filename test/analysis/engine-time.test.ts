@@ -150,7 +150,7 @@ describe("engine time of a search that waits for an engine that is being started
     throw new EngineFailure("no_start", "no readyok in time");
   };
 
-  /** Fails if the request succeeds. */
+  /** Sends a request that must fail. Returns the engine time that is charged, and the elapsed time. */
   async function charged(
     options: FakeEnginesOptions,
     leaving = never,

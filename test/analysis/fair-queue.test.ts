@@ -91,7 +91,7 @@ const steps: fc.Arbitrary<Step[]> = fc.array(
   { minLength: 20, maxLength: 120 },
 );
 
-/** Applies one step per millisecond to a queue. Then serves all searches that still wait. */
+/** Applies the steps to a queue, one step in each simulated millisecond. Then takes all waiting searches from the queue. */
 function play(
   all: readonly Step[],
   { changed }: { readonly changed?: (waiting: readonly Piece[], served?: Piece) => void },
@@ -146,7 +146,7 @@ describe("whatever comes, leaves and is served", () => {
   test("a new caller gets at most as much time as a waiting caller, plus the longest search of each caller", () => {
     fc.assert(
       fc.property(steps, (all) => {
-        /** For each pair of callers: the engine time of each caller while searches of both callers waited. */
+        /** The engine time of each caller in a pair of callers, while searches of both callers waited. */
         const sides = new Map<
           string,
           { newMs: number; otherMs: number; newMaxMs: number; otherMaxMs: number }
@@ -155,7 +155,7 @@ describe("whatever comes, leaves and is served", () => {
         const longest = (pieces: readonly Piece[], name: string) =>
           Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs()));
         let before = new Set<string>();
-        /** The longest time that a new caller got above the allowed time. */
+        /** The largest amount by which the engine time of a new caller exceeded the allowed engine time. */
         let beyondMs = 0;
         play(all, {
           changed(waiting, served) {

@@ -91,7 +91,10 @@ export function doneOf(overrides: Partial<SearchDone> = {}): SearchDone {
   };
 }
 
-/** If the script contains an error, the search fails with this error. `jobs` contains the requested searches. */
+/**
+ * Returns a search that reports the events of `script`. The search fails when it reaches an error. `jobs` lists the requested
+ * searches.
+ */
 export function scripted(...script: readonly (SearchEvent | Error)[]): {
   readonly search: SearchWithRetry;
   readonly jobs: readonly SearchJob[];

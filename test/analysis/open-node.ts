@@ -13,7 +13,7 @@ import { createRedisClaims } from "../../src/storage/redis/claims.ts";
 import { openRedis, type Redis } from "../../src/storage/redis/connection.ts";
 import { doneOf, snapshotOf } from "./made-up.ts";
 
-/** A node inside this process. It has its own Redis connection. */
+/** A node in the test process, with its own Redis connection. */
 export interface TestNode {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;

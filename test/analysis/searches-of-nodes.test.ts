@@ -27,7 +27,7 @@ describeWith("redis")("nodes that share a Redis", () => {
   const searchesOf = (all: readonly TestNode[]) => all.flatMap(({ searches }) => searches);
   const otherThan = (held: HeldSearch, all: readonly TestNode[]) =>
     searchesOf(all).find((one) => one !== held);
-  /** Waits until `waiting` nodes wait for the search of another node. Returns that search. */
+  /** Waits until `waiting` nodes wait for a search that another node runs. Returns this search. */
   async function shared(all: readonly TestNode[], waiting = all.length - 1): Promise<HeldSearch> {
     const [held] = await until(
       () => searchesOf(all),
@@ -49,7 +49,7 @@ describeWith("redis")("nodes that share a Redis", () => {
     }, 5);
     await Promise.all(asked).finally(() => clearInterval(timer));
   }
-  /** Waits until Redis contains no claim. A node ends its claim after the node has stored the result. */
+  /** Waits until Redis contains no claim. A node stores the result of a search first, and then deletes the claim. */
   const hasShared = ({ redis: { ask } }: TestNode) =>
     until(
       () => ask("KEYS", ["claim:*"]),

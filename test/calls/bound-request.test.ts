@@ -29,7 +29,7 @@ const tooMany = expect.objectContaining({
 const tooLarge = expect.objectContaining({ code: "body_too_large" });
 const malformed = expect.objectContaining({ code: "malformed_json" });
 
-/** Every field has the greatest size that the proto allows. */
+/** Every field has the maximum size that the .proto file allows. */
 const fullItem = {
   fen: "f".repeat(128),
   moves: Array(600).fill("e4"),

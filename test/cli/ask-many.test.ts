@@ -13,7 +13,8 @@ const requestsOf = (count: number) =>
   Array.from({ length: count }, () => create(AnalysisRequestSchema, { fen: "startpos" }));
 
 /**
- * A fake service that refuses batches of more than `itemsMax` requests. The service sends the last response of a batch first.
+ * A fake service that refuses batches of more than `itemsMax` requests. The service sends the responses of a batch in reverse
+ * order.
  */
 function serviceOf(itemsMax: number) {
   const sizes: number[] = [];

@@ -9,8 +9,8 @@ import { serve } from "../support/served.ts";
 import { runKibitz } from "./run-kibitz.ts";
 
 /**
- * Resolves after the first event of a stream. `rest` resolves with the other events, or with the error that broke the
- * connection.
+ * Starts a search over a stream. Resolves after the first event. `rest` resolves with the other events, or with the error that
+ * broke the connection.
  */
 async function searchingFor(url: string, movetimeMs: number) {
   const response = await fetch(`${url}/v1/eval/stream`, {

@@ -153,7 +153,7 @@ function evaluationsOf(events: readonly ProtoJson[]): readonly ProtoJson[] {
   return events.flatMap(({ evaluation }) => (evaluation ? [evaluation] : []));
 }
 
-/** Removes the fields that differ between equal searches. */
+/** Removes the fields that differ between two results of the same search. */
 function withoutChance(answer: ProtoJson): unknown {
   const chance = new Set(["id", "timeMs", "nps", "queueMs", "typicalMs"]);
   return JSON.parse(JSON.stringify(answer), (name, value) => (chance.has(name) ? undefined : value));

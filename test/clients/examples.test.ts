@@ -23,7 +23,7 @@ const app = useApp({
 
 const programs = languages.flatMap(({ needs, examples }) => rowsWith(needs, ...examples));
 
-/** Each run uses another address, because each address has its own rate limit. */
+/** Each run uses a different address, because every address has its own rate limit. */
 let callers = 1;
 async function startProxy({ onTestFinished }: TestContext) {
   const proxy = await startRecordingProxy(app.url, `127.0.1.${callers++}`);

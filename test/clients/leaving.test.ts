@@ -6,7 +6,7 @@ import { languages } from "./languages/index.ts";
 import { holdEngine, useServiceOfOneEngine, waysToLeave } from "./leaving.ts";
 import { newCaller, openProbe, type Probe } from "./probe.ts";
 
-/** This timeout is shorter than the abandoned search, which would take a minute. */
+/** The abandoned search would take a minute. A test fails if the search does not stop within this timeout. */
 const patient = { timeout: 30_000 };
 
 const { app, metrics } = useServiceOfOneEngine();

@@ -35,7 +35,10 @@ export interface Probe {
   close(): Promise<void>;
 }
 
-/** Returns headers with a new caller address. The service trusts the test as a proxy, so each address is another caller. */
+/**
+ * Returns headers with a new caller address. The service trusts the test as a proxy, and treats each address as a different
+ * caller.
+ */
 export const newCaller = () => ({ "x-forwarded-for": `198.18.${callers >> 8}.${callers++ & 255}` });
 let callers = 0;
 

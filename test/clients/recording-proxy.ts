@@ -15,8 +15,9 @@ export interface RecordingProxy {
 }
 
 /**
- * Starts a proxy that forwards all bytes and records them.
- * @param address the IP address from which the proxy connects to the service: rate limits are counted by this address
+ * Starts a proxy that forwards and records all bytes.
+ * @param address the IP address from which the proxy connects to the service: the service applies its rate limits to this
+ * address
  */
 export async function startRecordingProxy(url: string, address = "127.0.0.1"): Promise<RecordingProxy> {
   const { hostname, port } = new URL(url);

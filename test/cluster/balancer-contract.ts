@@ -21,7 +21,7 @@ const lose: Behaviour = (req) => {
     req.socket.destroy();
   }
 };
-/** Refuses an HTTP/2 request with REFUSED_STREAM, as a stopping node refuses a request that the node has not read. */
+/** Refuses an HTTP/2 request with REFUSED_STREAM. A stopping node does the same with a request that the node has not read. */
 const refuseUnread: Behaviour = (req) => {
   if ("stream" in req) {
     req.stream.close(constants.NGHTTP2_REFUSED_STREAM);
@@ -32,7 +32,7 @@ const refuse: Behaviour = (_, res) => {
   res.end('{"code":"overloaded"}');
 };
 
-/** Applies `behaviour` to the first request that reaches a node. Applies `then` to all later requests. */
+/** Uses `behaviour` for the first request to any node, and `then` for all later requests. */
 const firstly = (behaviour: Behaviour, then = answer): Behaviour => {
   let first = true;
   return (req, res) => {
@@ -92,7 +92,10 @@ export function testBalancer(balancer: Balancer): void {
     const post = (path: string, body = "{}") =>
       fetch(`${balanced.url}${path}`, { method: "POST", headers: json, body });
 
-    /** Sends a request over a new connection. HAProxy may close a reused connection instead of sending 502. */
+    /**
+     * Sends a request over a new connection, because HAProxy may close a reused connection instead of sending 502. Returns the
+     * status.
+     */
     async function statusOf(path: string, method = "POST"): Promise<number | undefined> {
       const call = request(`${balanced.url}${path}`, { method, agent: false, headers: json });
       call.end(method === "POST" ? "{}" : undefined);
@@ -207,7 +210,10 @@ export function testBalancer(balancer: Balancer): void {
       expect(received).toBe(1_048_576);
     });
 
-    /** Waits until every node gets requests. A balancer may exclude a node for a second after an error. */
+    /**
+     * After an error, a balancer may send no requests to a node for a second. This function waits until every node gets
+     * requests.
+     */
     async function untilAllAreAsked(): Promise<void> {
       behave = answer;
       const askMany = async () => {

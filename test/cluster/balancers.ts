@@ -13,9 +13,9 @@ export interface Balanced extends AsyncDisposable {
 
 export interface Balancer {
   readonly name: string;
-  /** Bytes. A larger gRPC request is not retried after a node has failed. */
+  /** Bytes. The balancer does not retry a larger gRPC request after a node has failed. */
   readonly grpcBodyMax: number;
-  /** Milliseconds. After a node has stopped, calls may fail during this time. */
+  /** After a node has stopped, calls may fail for this number of milliseconds. */
   readonly mayFailMs: number;
   start(nodes: HaproxyOptions["nodes"], folder: string): Promise<Balanced>;
 }

@@ -15,7 +15,7 @@ import {
   startTraffic,
 } from "./traffic.ts";
 
-/** The statistics of a node in HAProxy. */
+/** The statistics that HAProxy has about a node. */
 interface Counted {
   readonly now: number;
   readonly sum: number;
@@ -27,7 +27,10 @@ interface Counted {
 export interface LoadedCluster {
   readonly cluster: Cluster;
   counts(): Promise<readonly Counted[]>;
-  /** Waits until HAProxy sends new requests to the node, or no longer sends requests if `isUp` is false. */
+  /**
+   * Waits until HAProxy sends new requests to the node. If `isUp` is false, waits until HAProxy sends no new requests to the
+   * node.
+   */
   untilUp(node: ClusterNode, isUp?: boolean): Promise<void>;
   /** Makes HAProxy send all new requests to one node. Without an argument, all nodes get requests again. */
   askOnly(node?: ClusterNode): Promise<void>;

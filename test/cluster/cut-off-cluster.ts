@@ -21,7 +21,7 @@ export interface CutOffCluster {
   readonly url: string;
   /** The node with the separate network. */
   readonly away: Server;
-  /** Drops all later packets on the cable without an error. */
+  /** Drops all packets to HAProxy or Redis from now on. The sender gets no error. */
   cut(cable: Cable): void;
   repair(cable: Cable): void;
   stateOfAway(): Promise<{ readonly now: number; readonly isUp: boolean }>;

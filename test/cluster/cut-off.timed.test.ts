@@ -7,7 +7,7 @@ import { jsonCaller, nextQuestion } from "./traffic.ts";
 describeCutOff("a node that is cut off", () => {
   const cluster = useCutOffCluster();
   const patience = { timeout: 60_000, interval: 10 };
-  /** The limit for a call that does not wait for Redis. */
+  /** The maximum time of a call that does not wait for Redis. */
   const callMaxMs = 100;
 
   test("calls to a node that loses its connection to the balancer are answered within 10 s", async () => {

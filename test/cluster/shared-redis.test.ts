@@ -57,7 +57,7 @@ describeWith("redis", "haproxy")("three nodes behind HAProxy with one Redis", ()
     post(`${url}/v1/eval`, question, { "content-type": "application/json", "x-forwarded-for": caller });
   const keysOf = async (pattern: string) => (await store.ask("KEYS", [pattern])) as readonly string[];
 
-  /** Fails unless all responses come from one search. */
+  /** Fails unless all responses have the result of the same search. */
   async function expectOneSearch(answers: readonly ReturnType<typeof ask>[]) {
     const before = new Set(await keysOf("found:*"));
     const found = await Promise.all(answers);

@@ -24,7 +24,7 @@ import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const ca = selfSigned.cert;
-/** Each request needs another position, so that each request starts a search. */
+/** Each request has a different move number, so every request starts a new search. */
 let moveNumber = 2;
 
 interface Proxy {
@@ -32,7 +32,7 @@ interface Proxy {
   start(node: number, port: number, folder: string): Promise<Program>;
 }
 
-/** Fails if a word that should be replaced is missing. */
+/** Reads a file of `deploy/` and replaces some texts. Fails if the file does not contain one of these texts. */
 function configured(path: string, ...replacements: readonly (readonly [from: string, to: string])[]): string {
   let text = readFileSync(new URL(`../../deploy/${path}`, import.meta.url), "utf8");
   for (const [from, to] of replacements) {

@@ -36,7 +36,7 @@ export interface Question {
 const positions = benchPositions();
 let asked = 0;
 
-/** Each question has another position, because equal questions would share a search. */
+/** Each question has a different position, because equal questions would share a search. */
 export function nextQuestion(depth: number, engine?: string): Question {
   const at = asked++;
   const { fen } = positions[at % positions.length] ?? { fen: "startpos" };

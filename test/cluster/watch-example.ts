@@ -92,7 +92,7 @@ export async function killUnderStreams(
   return { watched, backMs };
 }
 
-/** Deletes the stored results, so that another node has to search. */
+/** Deletes all stored results, so that the nodes have to search again. */
 export function forgetAnswers({ redisUrl }: Cluster): void {
   execFileSync("redis-cli", ["-u", redisUrl, "flushall"]);
 }

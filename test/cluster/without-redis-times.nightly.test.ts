@@ -33,13 +33,13 @@ describeWith("redis")("four nodes whose Redis is paused, killed or slow", () => 
     { begin: () => redis.kill(), end: () => redis.restart() },
     { begin: () => delay(1000), end: () => delay(0) },
   ];
-  /** The limit for a call that does not wait for Redis. */
+  /** The maximum time of a call that does not wait for Redis. */
   const callMaxMs = 100;
   const ascending = (times: readonly number[]) => times.toSorted((a, b) => a - b);
 
   test("in 6 outages of Redis no call fails or waits for more than 0.5 s, and each node recovers within 2 s after an outage", async () => {
     const { body } = await post(`${nodes[0]?.url}/v1/keys`, {});
-    /** Sends a request with a finished game, which needs Redis and no engine. */
+    /** Requests the evaluation of a checkmate. The service needs Redis for this request, but needs no engine. */
     const ask = async ({ url }: RunningApp, isKeyed: boolean): Promise<number> => {
       const waitedMs = startSleepStopwatch();
       const { status } = await post(

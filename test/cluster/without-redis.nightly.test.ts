@@ -36,7 +36,7 @@ describeWith("redis")("two nodes with one Redis", () => {
       return { "Content-Type": "application/json", authorization: `Bearer ${body.key}` };
     };
     const [known, unknown] = [await newKey("192.0.2.2"), await newKey("192.0.2.3")];
-    /** Each request has another move number, so no request shares a search or finds a cached result. */
+    /** Each request has a different move number, so every request starts a new search. */
     let move = 0;
     const ask = async ({ url, pid }: Served, headers: Readonly<Record<string, string>>) => {
       const elapsedMs = startStopwatch(process.pid, pid);

@@ -14,7 +14,7 @@ export function keyRecord(fields: Partial<KeyRecord> & { readonly id: string }):
   };
 }
 
-/** Returns limits for the creation of keys. All limits are infinite, except for the given fields. */
+/** Returns limits for the creation of keys. A limit that is not in `fields` is infinite. */
 export function issueTerms(fields: Partial<IssueTerms> = {}): IssueTerms {
   return {
     quota: { max: 1000, windowMs: 100 },

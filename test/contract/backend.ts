@@ -18,7 +18,7 @@ import { chess960, middleGame, repeatable, testDeterminism, withoutClock } from 
 
 export interface BackendUnderTest {
   readonly pickBuild: (builds: readonly EngineBuild[]) => EngineBuild | undefined;
-  /** The plies of a search that takes some tens of milliseconds. */
+  /** The depth in plies of a search that takes some tens of milliseconds. */
   readonly depth: number;
 }
 

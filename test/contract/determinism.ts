@@ -11,7 +11,7 @@ import { jobOf } from "../engine/job-of.ts";
 
 export const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
-/** A Chess960 position after White has castled. Black moves. */
+/** A Chess960 position after White has castled. Black is to move. */
 export const chess960 = {
   fen: "rk2r3/pppppppp/8/8/8/8/PPPPPPPP/RK2R3 w EAea - 0 1",
   moves: ["b1e1"],

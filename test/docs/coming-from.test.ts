@@ -5,7 +5,7 @@ const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta
 const request: object = JSON.parse(read("gen/openapi.json")).components.schemas.AnalysisRequest.properties;
 const { answer }: { readonly answer: object } = JSON.parse(read("docs/examples/evaluation.json"));
 
-/** Field names of Kibitz are in the last cell of each row, for example `lines[].score.cp`. */
+/** The fields of Kibitz in the last cell of each table row, for example `lines[].score.cp`. */
 const fields = read("docs/coming-from.md")
   .split(/^(?=\| .+, (?:request|answer) \|)/m)
   .flatMap((table) => {

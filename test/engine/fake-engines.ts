@@ -11,7 +11,7 @@ import {
 } from "../../src/engine/engine.ts";
 import { buildOf } from "./build-of.ts";
 
-/** The behavior of a fake engine in a search. `go on`: the search ends only by an abort or a close. */
+/** The behavior of a fake engine in a search. `go on`: the search runs until it is aborted or the engine is closed. */
 type Conduct = "answer" | "go on" | FailureKind;
 
 interface FakeSession extends EngineSession {
@@ -39,7 +39,9 @@ export interface FakeEnginesOptions {
   readonly starting?: (number: number) => Promise<void> | undefined;
   /** Returns the resident memory that the operating system would report. */
   readonly memoryBytes?: (session: FakeSession) => number | undefined;
-  /** After a disconnect, an engine waits for this promise before it stops. By default, an engine stops at once. */
+  /**
+   * After a search was aborted, the engine waits for this promise before it stops. By default, the engine stops immediately.
+   */
   readonly stopping?: Promise<void>;
 }
 

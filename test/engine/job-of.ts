@@ -25,7 +25,7 @@ export function jobOf({
   return { position, ...limits, multipv: 1, searchMoves: [], options: {}, ...fields };
 }
 
-/** Returns the snapshots of a search, and its result as the last event. */
+/** Runs a search and returns all its events. The last event has the result. */
 export async function eventsOf(
   session: EngineSession,
   job: SearchJob,

@@ -20,7 +20,7 @@ export const greeting: readonly string[] = [
   "uciok",
 ];
 
-/** The commands for the search of `jobOf()`. */
+/** The commands that start the search of `jobOf()`. */
 export const [position, go] = [`position fen ${startFen}`, "go depth 14 movetime 60000"];
 
 /** Returns an `info` line that completes a depth. */

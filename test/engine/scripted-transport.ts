@@ -20,7 +20,7 @@ export interface Script extends UciTransport {
   waitForCommand(command: string, times?: number): Promise<void>;
   /** The commands that the session has sent. */
   readonly sent: readonly string[];
-  /** The commands that the session has sent, grouped by write. */
+  /** The commands that the session has sent. Each inner list was sent in one write. */
   readonly writes: readonly (readonly string[])[];
   /** Throws if a command differed from the script, or if steps of the script are left. */
   assertDone(): void;

@@ -6,7 +6,10 @@ import { createFakeEngines, fakeAnswer } from "./fake-engines.ts";
 
 const forever = new AbortController().signal;
 
-/** Returns a fake engine. `mate` is the score of every search in moves. `lastMove` is the best move of the third search. */
+/**
+ * Returns a fake engine. If `mate` is given, every search finds a mate in `mate` moves. `lastMove` is the best move of the
+ * third search.
+ */
 async function engine(
   mate: number | undefined,
   nodesOfSearch: (number: number) => number,

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createFloodMeter } from "../../src/engine/uci/watch.ts";
 
-/** 100,000 characters with the line end. An engine may print ten times as many at once. */
+/** 100,000 characters, including the line end. An engine may print ten of these lines at once. */
 const line = "x".repeat(99_999);
 
 function openMeter() {

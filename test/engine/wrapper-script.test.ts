@@ -12,7 +12,7 @@ import { writeScript } from "./write-script.ts";
 const settings = { hashMb: 16, threads: 1 };
 const forever = new AbortController().signal;
 
-/** The engine is a shell script that starts Stockfish as a child process and waits for the child process. */
+/** The engine is a shell script that runs Stockfish as a child process and waits until Stockfish exits. */
 function wrapped() {
   const where = { files: [writeScript(`"${nativeStockfish()}"\necho over`)], searchPath: "" };
   return createNativeBackend(settings, where, noSandbox, silentLog);

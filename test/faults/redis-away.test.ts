@@ -7,7 +7,7 @@ import { describeWith } from "../support/needs.ts";
 import { until, useRedis } from "../support/redis.ts";
 import { useApp } from "../support/running-app.ts";
 
-/** Milliseconds. The timeout of a request to Redis. */
+/** The timeout of a request to Redis. */
 const operationMaxMs = 1500;
 
 describeWith("redis")("a node without Redis", () => {

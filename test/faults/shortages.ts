@@ -10,8 +10,8 @@ export interface Shortage {
 }
 
 /**
- * No file of this process can grow beyond the present size of the file `name`. A disk quota has the same effect. Needs Linux,
- * but not root.
+ * Limits the size of all files of this process to the present size of the file `name`, like a disk quota. Needs Linux, but not
+ * root.
  */
 export const noFileGrowsBeyond = (name: string): Shortage => ({
   begin(folder) {

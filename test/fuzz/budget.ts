@@ -1,4 +1,4 @@
-/** The fraction of the running time of `npm run test:fuzz` for each target. The fractions add up to 1. */
+/** Each target gets this fraction of the running time of `npm run test:fuzz`. The fractions add up to 1. */
 const shares = {
   "fen-validation": 0.15,
   referee: 0.25,
@@ -11,7 +11,7 @@ const shares = {
 export type TargetName = keyof typeof shares;
 
 export interface Budget {
-  /** The seed of the first round. Each later round adds 1. */
+  /** The seed of the first round. In each later round, the seed is higher by 1. */
   readonly seed: number;
   readonly milliseconds: number;
 }
@@ -30,7 +30,7 @@ export function budgetOf(name: TargetName): Budget {
 }
 
 /**
- * Reads the number of inputs, for example FUZZ_FENS=1000000. Returns undefined if the running time limits the inputs.
+ * Reads the number of inputs from a variable, for example FUZZ_FENS=1000000. Returns undefined if the variable is not set.
  * @throws RangeError if the variable is invalid
  */
 export function countFromEnv(name: "FUZZ_FENS" | "FUZZ_POSITIONS" | "FUZZ_REQUESTS"): number | undefined {

@@ -21,7 +21,7 @@ const square = fc.oneof(
 const board = fc.array(square, { minLength: 64, maxLength: 64 });
 const kings = fc.tuple(fc.nat(63), fc.nat(63));
 
-/** A FEN with correct syntax. Most of these FENs with two kings are legal positions. */
+/** A random FEN with correct syntax. If both kings are on the board, most of these positions are legal. */
 const writtenFen = fc
   .record({
     board,

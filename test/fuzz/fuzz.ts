@@ -15,7 +15,7 @@ export interface Target<T> {
   readonly figures?: () => string;
   /** Stops after this number of inputs. By default, the target stops after its time. */
   readonly count?: number | undefined;
-  /** The number of inputs in a group. Default: 1. */
+  /** Returns how many inputs a group contains. Default: 1. */
   readonly sizeOf?: (input: T) => number;
 }
 

@@ -145,7 +145,10 @@ describe.each(paths)("random positions with the engine path %s", (path) => {
     }
   }
 
-  /** Checks that a line with the announced number of moves ends in mate. The engine may also return a shorter line. */
+  /**
+   * If the engine announces a mate, a line with the full number of moves must end in mate. The engine may also return a shorter
+   * line.
+   */
   function checkMate(
     answer: Evaluation,
     moves: readonly string[],

@@ -13,7 +13,7 @@ import { shrinkFen } from "./referee/shrink-fen.ts";
 const mutantsPerRound = 5000;
 const roundPositions = 1000;
 const batch = 500;
-/** Mutated FENs. After this number, every row of the policy must have occurred. Otherwise, the mutations are too simple. */
+/** After this number of mutated FENs, every row of the policy must have been used. Otherwise, the mutations are too simple. */
 const enoughForAllRows = 50_000;
 
 const { seed, milliseconds } = budgetOf("referee");

@@ -14,7 +14,7 @@ const searchMaxMs = 100;
 /** The maximum memory of the server in bytes. The documentation promises this maximum. */
 const promisedBytes = 200e6;
 
-/** The accepted number of searches that stop too late, because a busy machine may pause an engine for 400 ms. */
+/** This many searches may stop too late, because a busy machine may pause an engine for 400 ms. */
 const lateStopsMax = 3;
 /** One more late stop is accepted for each 1000 inputs. */
 const inputsPerLateStop = 1000;
@@ -46,8 +46,8 @@ afterAll(async () => {
 });
 
 /**
- * Starts both engines by new searches. Returns the process ids of the engines. The FENs have the halfmove clocks `halfmoves` to
- * `halfmoves + 9`, so that no search is cached.
+ * Sends new searches so that both engines run, and returns the process ids of the engines. The halfmove clocks of the FENs are
+ * `halfmoves` to `halfmoves + 9`, so that no search is cached.
  */
 async function warmUp(halfmoves: number): Promise<readonly number[]> {
   const fens = ["4k3/8/8/8/8/8/8/R3K3 w - -", "4k3/8/8/8/8/8/8/4K2R w - -"];

@@ -20,7 +20,7 @@ interface Printed {
   readonly lineCount: number;
   readonly nodes?: number | undefined;
   readonly movetimeMs: number;
-  /** The number of lines before the time limit. */
+  /** The engine prints this many lines before the time limit. */
   readonly closedAfter: number;
 }
 
@@ -79,7 +79,7 @@ const line = fc.oneof(
 
 type Edit = (lines: readonly string[]) => readonly string[];
 const at = fc.nat(40);
-/** Changes to the output of an engine, like the changes by a broken pipe, a second engine or an unusual build. */
+/** Changes the output of an engine as a broken pipe, a second engine or an unusual build would change it. */
 const edit: fc.Arbitrary<Edit> = fc.oneof(
   fc.tuple(at, at).map(
     ([from, to]): Edit =>
@@ -214,7 +214,7 @@ function checkParsed(parsed: UciLine, text: string): void {
  * Checks the lines of a complete snapshot:
  * - All lines have the same depth, exact scores, and times within the limit.
  * - The engine printed the lines in the order of the snapshot.
- * - The first line is the last first line that the engine printed for this depth.
+ * - If the engine printed the first line several times for this depth, the snapshot has the newest version.
  */
 function checkComplete(
   snapshot: Snapshot,
@@ -267,7 +267,7 @@ function checkFinal(
   }
 }
 
-/** Checks the moves of a snapshot: all moves are legal, or the search fails because of an illegal move. */
+/** Fails unless the moves of the result are legal. If the best move of the snapshot is illegal, expects an error. */
 function checkResult(snapshot: Snapshot): void {
   const bestMove = snapshot.lines[0]?.moves[0] ?? "";
   const build = { id: "fuzzed", settings: { hashMb: 16, threads: 1 } } as EngineBuild;

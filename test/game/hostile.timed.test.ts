@@ -13,8 +13,8 @@ const longest = ["tags", "brackets in brackets", "remarks in brackets"];
 const texts = [...refusedTexts, ...acceptedTexts].filter(([name]) => longest.includes(name));
 
 /**
- * Runs a generator to its end. Reports the processor time of each time slice in milliseconds, without the threads of the
- * garbage collector.
+ * Runs a generator to its end. Reports the processor time of each time slice in milliseconds. The time of the garbage collector
+ * is not included.
  */
 function run<T>(slices: Generator<void, T>, note: (ms: number) => void): T {
   for (;;) {

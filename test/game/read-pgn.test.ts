@@ -265,7 +265,7 @@ function readOrRefuse(text: string): string | undefined {
   }
 }
 
-/** Returns true if the played move has the piece, the target square and the promotion of the text. */
+/** Returns true if the played move and the written move have the same piece, target square and promotion. */
 function isMoveAsWritten(written: string, move: MoveDescription): boolean {
   const uci = /^([a-h][1-8])-?x?([a-h][1-8])(?:=([QRBN]))?[+#]?$/.exec(written);
   if (uci) {

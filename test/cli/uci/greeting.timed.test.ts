@@ -7,7 +7,7 @@ import { startKibitz } from "../../support/start-kibitz.ts";
 import { timesOf } from "../../support/stopwatch.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
-/** Milliseconds. By docs/uci.md, every start except the first takes at most this time. */
+/** docs/uci.md promises that every start except the first takes at most this time. */
 const promisedMs = 1000;
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };

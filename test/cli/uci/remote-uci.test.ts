@@ -9,7 +9,7 @@ import { startRelay } from "../../support/relay.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
-/** The fake engines search deeper than 19 plies until the time limit or until `stop`. */
+/** If the depth of a search is more than 19 plies, the fake engines search until the time limit or until `stop`. */
 const engines = createEnginesInProcess();
 const app = useApp(
   {

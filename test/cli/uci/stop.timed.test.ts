@@ -5,7 +5,7 @@ import { useApp } from "../../support/running-app.ts";
 import { startStopwatch, timesOf } from "../../support/stopwatch.ts";
 import { startUci, type UciTalk } from "./start-session.ts";
 
-/** Milliseconds. By docs/uci.md, the response to `stop` takes at most this time. */
+/** docs/uci.md promises that the response to `stop` takes at most this time. */
 const promisedMs = 200;
 const usualMs = 100;
 const tries = 25;

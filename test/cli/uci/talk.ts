@@ -36,7 +36,7 @@ interface Talk {
   /** All searches, oldest first. */
   readonly searches: readonly ScriptedSearch[];
   readonly over: Promise<void>;
-  /** Resolves with the output since the previous call. */
+  /** Sends the lines. Resolves with the output since the previous call. */
   hear(...lines: readonly string[]): Promise<readonly string[]>;
   /** Advances the clock by `ms`. Resolves with the new output. */
   hearWithin(ms: number): Promise<readonly string[]>;

@@ -4,7 +4,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { callGrpc } from "./call-grpc.ts";
 
-/** The number of calls that an address may make in a window. The quota does not include analyses. */
+/** An address may make this many calls in a window. Analyses do not reduce this quota. */
 const quota = 3;
 const app = useApp(
   {

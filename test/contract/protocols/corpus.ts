@@ -45,7 +45,7 @@ const isChess960 = (line: CorpusLine) => /^(chess960|shredder)/.test(line.class)
 const standard = answered.filter((line) => !isChess960(line));
 const puzzles = lines.filter(({ expect: { best, mate } }) => best !== undefined || mate !== undefined);
 
-/** The corpus lists warnings about a corrected position. Other warnings are not compared. */
+/** The codes of the warnings that the corpus lists. The tests ignore other warnings. */
 const corrections = ["castling_rights_removed", "ep_square_removed", "clocks_defaulted"];
 /**
  * The limits of a search if the corpus gives no depth. There is no time limit, because the load of the machine would change the

@@ -20,7 +20,7 @@ export interface HeadsKind {
   /** The status if a rate limit is exceeded. */
   readonly later: number;
   readonly unauthenticated: number;
-  /** False for streams of Connect, because an error of a stream has no headers. */
+  /** False for Connect streams, because an error in a stream has no headers. */
   readonly errorsHaveHeaders: boolean;
   ask(url: string, request: Plain, headers?: Readonly<Record<string, string>>): Promise<Heads>;
 }
@@ -71,7 +71,9 @@ function headersFrom(fields: Readonly<Record<string, unknown>>): Headers {
   );
 }
 
-/** The HTTP status of a Connect stream is always 200. The last message of the stream has the error. */
+/**
+ * Returns the HTTP status of the error in the last message of a Connect stream. The HTTP status of the stream is always 200.
+ */
 function statusOfStream(_: number, text: string): number {
   const codes = { permission_denied: 403, resource_exhausted: 429, unauthenticated: 401 };
   return Object.entries(codes).find(([code]) => text.includes(`"code":"${code}"`))?.[1] ?? 200;

@@ -12,10 +12,10 @@ const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 const games = ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5"];
 
-/** Long timeouts, because a busy machine must not look like an unreachable Redis. */
+/** The timeouts are long. On a busy machine, a node could otherwise conclude that Redis is unreachable. */
 const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
 
-/** The number of callers so far. The server trusts the test as a proxy, so each test can send a new caller address. */
+/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
 let callers = 0;
 const newAddress = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 const newCaller = () => ({ ...json, ...newAddress() });

@@ -9,7 +9,7 @@ import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
-/** The number of callers so far. The server trusts the test as a proxy, so each test can send a new caller address. */
+/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 

@@ -30,7 +30,7 @@ const port = () => Number(new URL(app.url).port);
 const service = "/chess.analysis.v1.AnalysisService";
 const batch = JSON.stringify({ requests: [{ fen: startFen, depth: 1 }] });
 const review = JSON.stringify({ moves: ["e4", "e5"], depth: 1 });
-/** Reviews two positions until the caller disconnects. */
+/** A review that runs until the caller disconnects. */
 const slowReview = JSON.stringify({ moves: ["e4", "e5"], depth: 20 });
 
 interface LongCall {
@@ -41,7 +41,7 @@ interface LongCall {
 }
 
 const json = { "content-type": "application/json" };
-/** The message `requests: [{}]` in protobuf. The request has no FEN. */
+/** A batch with one empty request, encoded as protobuf. */
 const binaryBatch = Buffer.of(0x0a, 0x00);
 
 const longCalls: readonly LongCall[] = [

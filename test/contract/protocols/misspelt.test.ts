@@ -39,7 +39,7 @@ const spelled = (sent: readonly string[], read: readonly string[], fen = startFe
 const pasted = (fen: string, moves?: readonly string[]) =>
   [{ fen }, { fen: sicilian, ...(moves && { moves }) }] as const;
 
-/** Each misspelt request has only one possible meaning. The second request of a pair has the correct spelling. */
+/** Pairs of a misspelt request and the corrected request. Only one correction of the misspelt request is possible. */
 const certain: readonly (readonly [sent: Position, read: Position])[] = [
   spelled(["nf3"], ["Nf3"]),
   spelled(["e4", "e5", "nf3", "NC6", "bc4", "BC5", "o-o"], ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5", "O-O"]),
@@ -89,7 +89,7 @@ const certain: readonly (readonly [sent: Position, read: Position])[] = [
   ],
 ];
 
-/** Each of these misspelt requests has several possible meanings, or has no meaning in chess. */
+/** Misspelt requests with several possible corrections, or with no possible correction. */
 const uncertain: readonly Position[] = [
   { fen: pawnAndBishop, moves: ["bc4"] },
   { fen: onlyPawn, moves: ["Bc4"] },

@@ -8,7 +8,7 @@ import { heads } from "./heads.ts";
 const page = "https://page.example";
 const asked = { Origin: page };
 
-/** Requests with a message and headers. The first column is the name of the expected status in `heads`. */
+/** For each request: the name of the expected status in `heads`, the message, and the headers. */
 const requests = [
   ["ok", { fen: startFen, depth: 1 }, {}],
   ["upgrade", { fen: startFen, depth: 30 }, {}],

@@ -2,8 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Plain } from "./protocol.ts";
 
 /**
- * The enums of the API. Plain JSON and ProtoJSON write the value of an enum in different ways. The service reads this list from
- * the descriptors. The tests have a copy, which finds errors in the service.
+ * The enums of the API, whose values differ between plain JSON and ProtoJSON. The service reads this list from the descriptors.
+ * The tests use their own list, so that a wrong list in the service fails a test.
  */
 const enums = [
   "BOUND",

@@ -6,7 +6,7 @@ import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 
-/** The error quota of an address. An error counts even if the server did not decode the message. */
+/** The error quota of an address. An error reduces the quota even if the server did not decode the message. */
 const budget = 4;
 const app = useApp(
   {

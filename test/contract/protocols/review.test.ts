@@ -9,7 +9,7 @@ import type { Plain } from "./protocol.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
 import { watchWork } from "./watch-work.ts";
 
-/** The number of callers so far. The server trusts the test as a proxy, so each test can send a new caller address. */
+/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
 let callers = 0;
 const newCaller = () => ({
   "Content-Type": "application/json",

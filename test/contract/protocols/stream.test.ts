@@ -17,7 +17,7 @@ const never = new AbortController().signal;
 
 type Search = Plain & { readonly depth: number };
 const searchOf = (state: Plain): Search => state.search as Search;
-/** Removes queue positions. A stream reports queue positions if the previous test still uses the engine. */
+/** Removes the queue positions. A stream reports queue positions if a search of the previous test still runs. */
 const evaluationsOf = (events: readonly Plain[]): readonly Plain[] =>
   events.flatMap(({ evaluation }) => (evaluation ? [evaluation as Plain] : []));
 

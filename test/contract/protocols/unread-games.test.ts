@@ -17,7 +17,7 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-/** The number of callers so far. The server trusts the test as a proxy, so each test can send a new caller address. */
+/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
 let callers = 0;
 const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 type Caller = ReturnType<typeof newCaller>;

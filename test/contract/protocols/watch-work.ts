@@ -6,7 +6,7 @@ import { patienceMs } from "../../support/patience.ts";
 /** Milliseconds. A waiting search starts within this time after an engine becomes free. */
 const settleMs = 30;
 
-/** Detects the start and the end of searches by the commands to the engines. */
+/** Reads the commands to the engines to find out when searches start and end. */
 export function watchWork(engines: EnginesInProcess) {
   return {
     async expectWork(): Promise<void> {

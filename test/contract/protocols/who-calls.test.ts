@@ -303,7 +303,10 @@ interface Answer {
   readonly body: string;
 }
 
-/** Returns a function that sends a request over HTTP/2. The server trusts the test as a proxy, so the test sets a new address. */
+/**
+ * Returns a function that sends a request over HTTP/2. The server trusts the test as a proxy, so each request can have a new
+ * caller address.
+ */
 function useHttp2(app: RunningApp) {
   let session: ReturnType<typeof connect>;
   let callers = 0;

@@ -172,7 +172,9 @@ export const policy: readonly Row[] = [
   },
 ];
 
-/** By the documentation, a position is Chess960 if the request says so or if a castling letter is a file letter. */
+/**
+ * Returns true if the request says that the position is Chess960, or if a castling right is written as the letter of a file.
+ */
 export function isChess960(asked: Pick<Case, "fields" | "chess960">): boolean {
   return asked.chess960 || /[A-H]/i.test(castlingOf(asked));
 }

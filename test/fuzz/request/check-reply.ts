@@ -7,7 +7,7 @@ import { statuses } from "../../contract/protocols/statuses.ts";
 import type { FuzzedRequest } from "./fuzzed-request.ts";
 import type { Reply } from "./send-request.ts";
 
-/** The values that the documentation allows. */
+/** The values of `next_action` that the documentation lists. */
 const nextActions = [
   "fix_request",
   "send_suggested_request",
@@ -26,7 +26,7 @@ const grpcCodes =
     " ",
   );
 
-/** 5xx statuses that are no bug. 501 is the response to an unknown call. The documentation describes 503 and 504. */
+/** 5xx statuses that are not bugs. 501 is the response to an unknown call. The documentation describes 503 and 504. */
 const expectedServerErrors = [501, 503, 504];
 
 /** Throws if the response breaks a promise of the documentation. Returns the error code of an error response. */

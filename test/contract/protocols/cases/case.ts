@@ -24,7 +24,7 @@ export interface RefusalCase extends CommonCase {
   readonly kind: "refusal";
   readonly code: string;
   readonly nextAction: string;
-  /** The expected suggestion. The tests also send the suggestion and expect success. */
+  /** The corrected request that the error suggests. The tests also send this corrected request and expect success. */
   readonly suggestion?: Plain;
   readonly pointers: readonly string[];
   readonly rpcOnly?: true;
@@ -32,5 +32,5 @@ export interface RefusalCase extends CommonCase {
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 
-/** White mates in one, so an engine completes many plies at once. */
+/** White mates in one, so an engine completes many depths immediately. */
 export const mateFen = "3k4/1R6/8/8/8/8/8/4K2R w - - 0 1";
