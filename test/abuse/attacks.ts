@@ -68,8 +68,8 @@ function refusedPosts(
 }
 
 /**
- * Sends the same request repeatedly over many connections for one second. A connection sends the request again as soon as a
- * response arrives. By default, there are 100 connections for a request of more than 20 kB, and 200 for a smaller request.
+ * Sends the same request repeatedly over many connections for one second. Each connection waits for the response before it
+ * sends the request again.
  */
 function flood(bytes: string, connections = bytes.length > 20_000 ? 100 : 200): Attack["send"] {
   return async ({ port }, localAddress) => {

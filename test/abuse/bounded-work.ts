@@ -4,8 +4,8 @@ import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { useService } from "./started-service.ts";
 
 /**
- * Limits for the service while one caller sends requests as fast as possible over 200 connections. In `open` mode, the service
- * has used up to 487 MB.
+ * The service must not exceed these limits while one caller sends requests as fast as possible over 200 connections. In `open`
+ * mode, the service has used up to 487 MB.
  */
 const bounds = {
   public: { worstMs: 1000, peakBytes: 300e6 },

@@ -10,7 +10,7 @@ export const jsonCalls = [
 export const rpcOf = (method: string, service = "AnalysisService") =>
   `/chess.analysis.v1.${service}/${method}`;
 
-/** Encodes a message for a stream of gRPC or Connect: the flags, the length, and then the bytes. */
+/** Encodes a message for a stream of gRPC or Connect. The flags come first, then the length, and then the bytes. */
 export function envelope(bytes: Uint8Array, flags = 0, length = bytes.length): Buffer<ArrayBuffer> {
   const head = Buffer.alloc(5);
   head.writeUInt8(flags, 0);

@@ -61,7 +61,9 @@ const engines: readonly (readonly [name: string, request: { engine?: string; pat
   ...rowsWith(["native"], ["a native engine", { path: "native" }] as const),
 ];
 
-/** If the request names no engine, adds one with a native build, because the default engine `latest` may have none. */
+/**
+ * If the request names no engine, adds an engine that has a native build. The default engine `latest` may have no native build.
+ */
 async function withEngine(request: {
   engine?: string;
   path: string;

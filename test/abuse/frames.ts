@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 
-/** The frame types of HTTP/2 (RFC 9113). The tests build frames that no correct client library would send. */
+/** The numbers of the HTTP/2 frame types (RFC 9113). The tests send invalid frames, which client libraries cannot send. */
 
 export const frameType = {
   data: 0,

@@ -33,7 +33,7 @@ function startProber(): ChildProcess {
 /**
  * Sends requests to `/healthz` until the returned function is called. A child process sends the requests, because the test
  * process is busy with the attack.
- * @param probesMin the minimum number of requests, at least 20
+ * @param probesMin the minimum number of requests: use 20 or more
  */
 export async function watchHealth(
   { url, pid }: Pick<StartedService, "url" | "pid">,

@@ -5,7 +5,7 @@ import type { Answer } from "./ask.ts";
 export interface RawClient {
   readonly socket: Socket;
   received(): string;
-  /** Resolves with all received bytes when the connection is closed. Never rejects. */
+  /** Resolves with all received bytes after the connection is closed. Never rejects. */
   readonly closed: Promise<string>;
 }
 

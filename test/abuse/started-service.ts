@@ -136,8 +136,8 @@ export function useSharedService(): StartedService {
 }
 
 /**
- * Fails unless the service evaluates a position and answers health probes with 200. Also fails if engines or connections
- * remain.
+ * Fails unless the service evaluates a position and answers health probes with 200. Also fails if an engine or a connection is
+ * still open.
  */
 async function expectHealthy(
   service: Pick<StartedService, "url" | "pid">,

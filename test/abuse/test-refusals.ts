@@ -9,7 +9,7 @@ import { type StartedService, useService } from "./started-service.ts";
  */
 const floodMs = 3000;
 
-/** Each flood uses new addresses, because a flood uses up the error quota of the addresses that it uses. */
+/** Each flood uses new addresses, because the error quota of the earlier addresses is used up. */
 let network = 0;
 
 /** Floods the service while other callers send requests. Fails if the other callers wait too long. */

@@ -14,7 +14,7 @@ const options = {
   ...{ keysPerDay: 3, selfServiceKeysMax: 100, pepper: undefined },
 } as const;
 
-/** Starts a node whose clock is `aheadMs` ahead of the shared clock. */
+/** Starts a node. The clock of the node is `aheadMs` ahead of the shared clock. */
 async function startNode(aheadMs: number) {
   const sharedNow = Date.now();
   vi.useFakeTimers({ toFake: ["Date"], now: sharedNow + aheadMs });

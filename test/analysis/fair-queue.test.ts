@@ -146,7 +146,7 @@ describe("whatever comes, leaves and is served", () => {
   test("a new caller gets at most as much time as a waiting caller, plus the longest search of each caller", () => {
     fc.assert(
       fc.property(steps, (all) => {
-        /** The engine time of each caller in a pair of callers, while searches of both callers waited. */
+        /** The engine time that each caller of a pair got while both callers had a waiting search. */
         const sides = new Map<
           string,
           { newMs: number; otherMs: number; newMaxMs: number; otherMaxMs: number }

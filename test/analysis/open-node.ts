@@ -22,7 +22,7 @@ export interface TestNode {
   readonly searches: HeldSearch[];
   /** The cache tier of each analysis, or undefined for an analysis that was not cached. */
   readonly found: (CacheTier | undefined)[];
-  /** Returns how many times the node has waited for the search of another node. */
+  /** Returns how often this node has waited for a search that another node ran. */
   readonly waits: () => number;
 }
 

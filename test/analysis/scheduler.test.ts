@@ -120,8 +120,8 @@ describe("the scheduler", () => {
       let left = 0;
       let asked = 0;
       /**
-       * Records the searches that the scheduler has admitted. Simultaneous admissions are sorted, because their order is not
-       * defined.
+       * Records which searches the scheduler has admitted. Searches that were admitted at the same time are sorted by number,
+       * because their order may vary.
        */
       const notice = async () => {
         await settle();
@@ -292,7 +292,7 @@ describe("work that would wait too long", () => {
     );
     return error instanceof KibitzError ? error : expect.fail("admitted");
   }
-  /** Returns a scheduler whose slots are all busy, with `waiting` more searches in the queue. */
+  /** Returns a scheduler with no free slot. In addition, `waiting` searches are in the queue. */
   async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
     const scheduler = schedulerOf(slots, maxWaitMs);
     for (let slot = 0; slot < slots; slot++) {

@@ -6,7 +6,7 @@ import { positionOf, startFen } from "./validated.ts";
 
 const pieces = { q: "queen", r: "rook", b: "bishop", n: "knight" } as const;
 
-/** Compares Kibitz with chess.js, because Kibitz uses another library, chessops. */
+/** Describes a move of chess.js in the form of Kibitz. Kibitz uses another library, chessops. */
 function refereeOf(move: Move) {
   const promotion = move.promotion === undefined ? undefined : pieces[move.promotion as keyof typeof pieces];
   const castling = move.isKingsideCastle() ? "kingside" : move.isQueensideCastle() ? "queenside" : undefined;

@@ -35,8 +35,8 @@ export interface LoadedCluster {
   /** Makes HAProxy send all new requests to one node. Without an argument, all nodes get requests again. */
   askOnly(node?: ClusterNode): Promise<void>;
   /**
-   * Runs `happen` while many callers send requests to the cluster. JSON callers do not retry, and gRPC callers retry. Fails
-   * unless every call succeeds.
+   * Runs `happen` while many callers send requests to the cluster. Only gRPC callers retry failed calls. Fails unless every
+   * call succeeds.
    */
   answerAllWhile(happen: () => Promise<void>, balanced?: Pick<Balanced, "url" | "http2Url">): Promise<void>;
 }

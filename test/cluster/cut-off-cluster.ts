@@ -16,12 +16,12 @@ export const describeCutOff = describeWith("haproxy", "redis", "namespaces", "ro
 
 type Cable = "balancer" | "redis";
 
-/** Three nodes behind HAProxy. One node has a separate network, with a cable to HAProxy and a cable to Redis. */
+/** Three nodes behind HAProxy. One node is in a separate network with two cables: one to HAProxy, and one to Redis. */
 export interface CutOffCluster {
   readonly url: string;
   /** The node with the separate network. */
   readonly away: Server;
-  /** Drops all packets to HAProxy or Redis from now on. The sender gets no error. */
+  /** Discards all packets that the node sends over this cable from now on. */
   cut(cable: Cable): void;
   repair(cable: Cable): void;
   stateOfAway(): Promise<{ readonly now: number; readonly isUp: boolean }>;

@@ -12,7 +12,7 @@ import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { until, useRedis } from "../support/redis.ts";
 import { type Relay, startRelay } from "../support/relay.ts";
 
-/** After a slow response of Redis, a node searches without Redis for about this time. */
+/** If Redis responds too slowly, a node searches without Redis for about this time. */
 const pauseAfterTimeoutMs = 1100;
 
 /** The fake engines wait 1.5 s for a search of 30 plies. */

@@ -11,7 +11,7 @@ import { middleGame } from "./determinism.ts";
 const forever = new AbortController().signal;
 const tries = 20;
 
-/** Defines timed tests that every backend must pass. The engine has already run a search when the tests begin. */
+/** Defines tests of response times for a backend. The engine has already run a search when these tests begin. */
 export function testBackendTimes(
   name: string,
   backend: EngineBackend,

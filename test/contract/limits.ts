@@ -215,7 +215,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
   });
 }
 
-/** Defines tests that wait for real rate limit windows. Other tests check the same rules with a simulated clock. */
+/** Defines tests that wait until a rate limit window ends. Other tests simulate the clock. */
 export function testWindows(name: string, create: () => Promise<Limits>): void {
   const windowS = 2;
   const plan = planWith([{ ...minute, windowS }]);

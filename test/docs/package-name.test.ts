@@ -39,7 +39,10 @@ function wrongCommandsIn(paragraph: string): readonly string[] {
   return [...commands, ...lists, ...paragraph.matchAll(oldPlaces)].map(([command]) => command.trim());
 }
 
-/** A block of code belongs to the paragraph before the block. Files in other formats than Markdown are split into lines. */
+/**
+ * Splits a Markdown file into paragraphs, and any other file into lines. A block of code belongs to the paragraph before the
+ * block.
+ */
 function paragraphsOf({ path, text }: { readonly path: string; readonly text: string }): readonly string[] {
   return path.endsWith(".md") ? text.replace(/\n+(?=```\w)/g, "\n").split("\n\n") : text.split("\n");
 }

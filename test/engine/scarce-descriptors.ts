@@ -1,6 +1,6 @@
 /**
- * Starts an engine while all file descriptors are used, and again after descriptors were closed. Run this program with a low
- * `ulimit -n`.
+ * Starts an engine twice: first while all file descriptors are used, and then after some descriptors were closed. Run this
+ * program with a low `ulimit -n`.
  */
 import { closeSync, openSync } from "node:fs";
 import { createFakeBackend } from "../support/fake-engine/index.ts";

@@ -6,7 +6,7 @@ import { loadConfig } from "../../src/wiring/config.ts";
 import { createFakeBackend, type FakeEngineOptions } from "../support/fake-engine/index.ts";
 import { neverLate } from "../support/never-late.ts";
 
-/** An app whose engines are fake and can be made to fail. */
+/** An app with fake engines. Tests can make these engines fail. */
 export interface FakeApp extends AsyncDisposable {
   readonly url: string;
   /** The warnings and errors in the log. Each entry is the message and the error code. */

@@ -13,8 +13,8 @@ import { lockDatabase } from "./lock-database.ts";
 
 const folder = useTemporaryFolder();
 /**
- * Two nodes with one database. The first node waits for a lock only for a short time. The second node waits longer than the
- * test runs.
+ * Two nodes with one database. The first node waits only a short time for the lock of the database. The second node waits
+ * longer than the test runs.
  */
 const [hasty, patient] = useNodes(
   { KIBITZ_ACCESS: "public", KIBITZ_DATA_DIR: folder, KIBITZ_CACHE_MB: "0" },

@@ -15,9 +15,9 @@ const paths = ["wasm", ...rowsWith(["native"] as const, "native" as const)] as c
 const batch = 50;
 /** A round evaluates 100 positions: 90 positions of games, and 10 positions near mate. */
 const gamePositions = 90;
-/** Plies between two positions of a game. Neighboring positions would be similar. */
+/** The number of plies between two positions from the same game. Closer positions would be too similar. */
 const apart = 5;
-/** Moves to mate. python-chess proves only mates up to this length. */
+/** python-chess checks only mates in at most this number of moves. */
 const provedMovesMax = 3;
 /** The node limit of one proof. A proof takes some seconds. */
 const proofNodes = 30_000;
@@ -170,7 +170,7 @@ describe.each(paths)("random positions with the engine path %s", (path) => {
     figures.cutShort += moves.length < plies ? 1 : 0;
   }
 
-  /** Expects that a mate in `mate` moves can be forced. A negative number means that Black mates. */
+  /** Expects that a side can force a mate in `mate` moves. If `mate` is negative, this side is Black. */
   async function prove({ fen, chess960 }: Evaluation, mate: number): Promise<void> {
     mates.inThreeOrLess++;
     const proved = await referee.proveMate(fen, chess960, mate, proofNodes);

@@ -43,9 +43,9 @@ export function evaluate(
   { positions, moves }: Game,
   evaluations: readonly {
     readonly score: Shorthand;
-    /** The first move of each line in UCI. The default score of a line is `score`. */
+    /** For each line: the first move in UCI notation, and the score. The default score of a line is `score`. */
     readonly lines?: readonly (readonly [uci: string, score?: Shorthand])[];
-    /** The best move in UCI. Needed only if the first line begins with another move. */
+    /** The best move in UCI notation. Default: the first move of the first line. */
     readonly best?: string;
   }[],
 ): readonly EvaluatedPosition[] {

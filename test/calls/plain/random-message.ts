@@ -4,7 +4,7 @@ import type { createRandom } from "../../support/random.ts";
 
 type Random = ReturnType<typeof createRandom>;
 
-/** Sets about half of the fields, to values that plain JSON can represent. */
+/** Creates a message with values in about half of the fields. Plain JSON can represent these values. */
 export function randomMessage(desc: DescMessage, random: Random): Message {
   const message: Message & Record<string, unknown> = create(desc);
   for (const member of desc.members) {

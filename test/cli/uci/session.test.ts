@@ -128,7 +128,7 @@ describe("a request", () => {
   });
 });
 
-/** Returns pawn moves, which are irreversible: earlier positions cannot be repeated. */
+/** Returns pawn moves. After a pawn move, no earlier position can occur again. */
 function pawnsOf(round: number): readonly string[] {
   const file = "abcde"[Math.floor(round / 30)] ?? "h";
   return [`${file}2${file}3`, `${file}7${file}6`];

@@ -10,7 +10,7 @@ const promisedMs = 200;
 const usualMs = 100;
 const tries = 25;
 
-/** Returns the milliseconds from `stop` to `bestmove`, including the time in which the engine waits for a processor core. */
+/** Returns the milliseconds from `stop` to `bestmove`. If the engine waits for a processor core, this time is included. */
 async function stopMs({ say, until }: UciTalk, found: RegExp): Promise<number> {
   say("go infinite");
   await until(found);

@@ -9,7 +9,7 @@ const app = useApp({}, { engines: createEnginesInProcess() });
 
 const pgnMaxBytes = 256 * 1024;
 const shuffle = "Nf3 Nf6 Ng1 Ng8 ".repeat(pgnMaxBytes / 16);
-/** These empty requests are nearly 256 KiB of JSON, the maximum size of a batch over RPC. */
+/** These empty requests are nearly 256 KiB of JSON. A batch over RPC may have at most 256 KiB. */
 const emptyItems = Array.from({ length: 87_000 }, () => ({}));
 const head = "1. f3 e5 2. g4 {";
 const longest = `${`${head}${'all of this is "said"\n'.repeat(12_000)}`.slice(0, pgnMaxBytes - 10)}} Qh4# 0-1`;

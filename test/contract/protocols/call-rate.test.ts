@@ -20,7 +20,7 @@ const service = "/chess.analysis.v1.AnalysisService";
 const mcp = { Accept: "application/json, text/event-stream", "MCP-Protocol-Version": "2025-11-25" };
 const message = (method: string, params = {}) => JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
 
-/** Sends a request and returns the status. Reads the whole body, because an unread body keeps the connection open. */
+/** Sends a request and returns the status. Reads the whole body, because otherwise the connection stays open. */
 async function statusOf(path: string, init: RequestInit): Promise<number> {
   const answer = await fetch(app.url + path, init);
   await answer.arrayBuffer();

@@ -23,7 +23,7 @@ async function inSearch(): Promise<void> {
   await expect.poll(() => processorMsOf(engine()) - before, { interval: 10 }).toBeGreaterThan(30);
 }
 
-/** Returns the milliseconds from the disconnect until the engine has completed a new search of depth 1. */
+/** Returns the milliseconds from the disconnect until the engine has completed another request of depth 1. */
 async function msUntilFree(leave: () => Promise<unknown>): Promise<number> {
   const sinceLeaving = startStopwatch(process.pid, engine());
   await leave();

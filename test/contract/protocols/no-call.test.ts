@@ -3,7 +3,7 @@ import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 
-/** The error quota of an address. A request with a wrong path, method or type counts as one error. */
+/** The error quota of an address. A request with a wrong path, method or content type reduces the quota by one. */
 const budget = 3;
 const app = useApp(
   {

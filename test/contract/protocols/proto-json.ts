@@ -2,8 +2,8 @@ import type { JsonObject } from "@bufbuild/protobuf";
 import type { Plain } from "./protocol.ts";
 
 /**
- * The enums of the API, whose values differ between plain JSON and ProtoJSON. The service reads this list from the descriptors.
- * The tests use their own list, so that a wrong list in the service fails a test.
+ * The enums of the API. The values of an enum differ between plain JSON and ProtoJSON. The service reads this list from the
+ * descriptors, but the tests need a list that is independent of the service.
  */
 const enums = [
   "BOUND",

@@ -18,7 +18,8 @@ const patience = { timeout: patienceMs };
 const long = { fen: startFen, depth: 30, movetime_ms: 10_000 };
 
 /**
- * Runs `act` while the only engine of the server is busy. The engine is free after `release` is called, or after `act` ends.
+ * Runs `act` while a search occupies the only engine of the server. The search ends when `act` calls `release`, or when `act`
+ * ends.
  */
 async function whileBusy<T>(act: (release: () => void) => Promise<T>): Promise<T> {
   const leave = new AbortController();

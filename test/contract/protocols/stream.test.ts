@@ -17,7 +17,9 @@ const never = new AbortController().signal;
 
 type Search = Plain & { readonly depth: number };
 const searchOf = (state: Plain): Search => state.search as Search;
-/** Removes the queue positions. A stream reports queue positions if a search of the previous test still runs. */
+/**
+ * Removes the queue positions from a stream. A stream has queue positions if a search of the previous test is still running.
+ */
 const evaluationsOf = (events: readonly Plain[]): readonly Plain[] =>
   events.flatMap(({ evaluation }) => (evaluation ? [evaluation as Plain] : []));
 

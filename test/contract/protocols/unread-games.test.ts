@@ -88,7 +88,7 @@ describe("if the rate limit of a client is used up", () => {
 });
 
 describe("a review that is refused after its game was read", () => {
-  /** Returns one pawn move of each side on every file. */
+  /** For each file, returns a move of the white pawn and a move of the black pawn. */
   const pushes = (white: number, black: number) =>
     [..."abcdefgh"].flatMap((file) => [`${file}${white}`, `${file}${black}`]);
   const moves = [...pushes(3, 6), ...pushes(4, 5)];

@@ -14,7 +14,7 @@ export function watchWork(engines: EnginesInProcess) {
     },
 
     /**
-     * Expects that all engines stop and that no waiting search starts. Call this function after the client has disconnected.
+     * Call this function after the client has disconnected. Expects that all engines stop, and that no waiting search starts.
      */
     async expectNoWork(): Promise<void> {
       await expect.poll(() => engines.searching, { timeout: patienceMs, interval: 2 }).toBe(0);

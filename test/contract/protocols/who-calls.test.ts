@@ -10,7 +10,7 @@ import { envelope, matedFen } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { type RunningApp, useApp } from "../../support/running-app.ts";
 
-/** Access modes. In each mode, the server must authenticate the caller before the server reads the body. */
+/** The access modes. In each mode, the server must authenticate the caller before it reads the body of the request. */
 const modes = ["public", "keys", "open"] as const;
 type Mode = (typeof modes)[number];
 
@@ -274,7 +274,7 @@ async function linesOf(app: RunningApp, requestId: string): Promise<readonly Lin
   return callLinesOf(app, requestId);
 }
 
-/** The log lines of each request. `read` is the number of log lines that were already sorted by request. */
+/** The log lines, sorted by request. `read` is the number of log lines that have been sorted so far. */
 const callLines = new WeakMap<RunningApp, { readonly byRequest: Map<string, Line[]>; read: number }>();
 
 function callLinesOf(app: RunningApp, requestId: string): readonly Line[] {

@@ -11,7 +11,7 @@ export interface Case {
   readonly verdict: Verdict | undefined;
 }
 
-/** Bits of `Board.status()` in python-chess that the rows use. */
+/** The bits of `Board.status()` in python-chess that this list of differences uses. */
 const statusBits = {
   badCastlingRights: 1 << 8,
   invalidEpSquare: 1 << 9,
@@ -27,9 +27,9 @@ const statusBits = {
  */
 export type Row = {
   readonly id: string;
-  /** Describes the behavior of python-chess. */
+  /** Describes what python-chess does. */
   readonly referee: string;
-  /** The sentence of the documentation that requires the difference. */
+  /** The documentation contains this sentence, which requires the difference. */
   readonly contract: string;
 } & (
   | {

@@ -6,7 +6,7 @@ import { pythonWithChess } from "../../support/python-chess/python-with-chess.ts
 
 export type Question = readonly [fen: string, chess960: boolean];
 
-/** Outcomes that do not depend on the move counters. */
+/** Outcomes that are determined by the pieces on the board, and not by the move counters. */
 type BoardOutcome = "checkmate" | "stalemate" | "insufficient_material";
 
 /**
@@ -42,8 +42,8 @@ export interface Referee extends Disposable {
     lines: readonly (readonly [fen: string, chess960: boolean, ucis: readonly string[]])[],
   ): Promise<readonly PlayedLine[]>;
   /**
-   * Returns true if a mate in `mate` moves can be forced. A negative number means that Black mates. Returns undefined if the
-   * proof needs more than `nodes` nodes.
+   * Returns true if a side can force a mate in `mate` moves. If `mate` is negative, this side is Black. Returns undefined if
+   * the proof needs more than `nodes` nodes.
    */
   proveMate(fen: string, chess960: boolean, mate: number, nodes: number): Promise<boolean | undefined>;
 }

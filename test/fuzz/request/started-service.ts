@@ -15,7 +15,7 @@ export interface StartedService {
   /** Returns the highest memory use of the server process in bytes. Engines are not included. */
   peakBytes(): number;
   /**
-   * Stops the server. Throws if the server had ended earlier, stops too late, exits with an error, or leaves an engine running.
+   * Stops the server. Throws if the server has already ended, stops too late, exits with an error, or does not end an engine.
    */
   stop(): Promise<void>;
 }
