@@ -8,7 +8,7 @@ import { startFen, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();
 
-/** The injected commands would write this file. */
+/** An engine that ran the injected commands would write this file. */
 const target = join(service.folder, "written-by-an-engine");
 const good = "4k3/8/8/8/8/8/8/R3K3 w - - 0 1";
 

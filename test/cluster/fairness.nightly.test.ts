@@ -17,7 +17,7 @@ interface Answer {
   readonly search?: { readonly queue_ms: number };
 }
 
-/** Each caller has its own address and key, because all keys of an address are one caller. */
+/** Each caller has a different address, because the service treats all keys of an address as one caller. */
 interface Caller {
   readonly agent: Agent;
   readonly headers: Readonly<Record<string, string>>;

@@ -27,7 +27,7 @@ interface Input {
   readonly json: WrittenJson;
   /** Changes to the text of `json`. The other properties of `json` describe the text before the changes. */
   readonly edits: readonly { readonly at: number; readonly cut: number; readonly put: string }[];
-  /** Bytes to overwrite after the changes of `edits`. */
+  /** These bytes are overwritten after the changes of `edits`. */
   readonly bytes: readonly (readonly [at: number, byte: number])[];
 }
 

@@ -185,7 +185,7 @@ const deep = fc
     levels: inner.levels + levels + 2,
   }));
 
-/** JSON of requests, or nearly valid JSON: unusual numbers, repeated keys, single surrogates, too many levels. */
+/** Requests in JSON, and nearly valid JSON with unusual numbers, repeated keys, single surrogates or too many levels. */
 export const writtenJson: fc.Arbitrary<WrittenJson> = fc.oneof(
   { weight: 4, arbitrary: request },
   { weight: 2, arbitrary: wellFormed.object },
