@@ -11,7 +11,7 @@ import { type VitalSigns, vitalSignsOf } from "./vital-signs.ts";
 const minutes = Number(process.argv[2] ?? 10);
 const load = 0.8;
 const slots = 1;
-/** Milliseconds to measure how many requests per second the server can answer. */
+/** The duration of the measurement of the highest rate, in milliseconds. */
 const measureMs = 20_000;
 /** The run fails if more requests are in flight at the same time. */
 const underWayMax = 500;

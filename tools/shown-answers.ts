@@ -64,7 +64,7 @@ async function answerTo(command: string, url: string): Promise<Readonly<Record<s
   return (await answer.json()) as Record<string, unknown>;
 }
 
-/** Splits a curl command, which may contain only single quotes, and a backslash at the end of a line. */
+/** Splits a curl command. Supports only single quotes, and a backslash at the end of a line. */
 export function partsOf(command: string) {
   const { pathname = "", search = "" } = new URL(
     `http://${/(localhost:8080\S*)/.exec(command)?.[1]?.replaceAll("'", "")}`,

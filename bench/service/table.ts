@@ -14,7 +14,7 @@ function pad(text: string, width: number, column: number): string {
   return column === 0 ? text.padEnd(width) : text.padStart(width);
 }
 
-/** Returns at least three digits, for example `1,234`, `56.7` or `0.89`. */
+/** Formats a number with at least three digits, for example `1,234`, `56.7` or `0.89`. */
 export function number(value: number): string {
   const digits = value >= 100 ? 0 : value >= 10 ? 1 : 2;
   return value.toFixed(digits).replace(/\B(?=(\d{3})+$)/g, ",");

@@ -15,8 +15,8 @@ export interface Measured {
 }
 
 /**
- * Before each measurement, waits until all servers are idle, because a server may continue the search of a client that has
- * gone.
+ * Before each measurement, waits until all servers are idle, because a server can continue a search after its client
+ * has disconnected.
  */
 export async function takeTurns(runners: readonly Runner[], rounds: number): Promise<readonly Measured[]> {
   const turns = new Map(runners.map(({ name }): [string, Turn[]] => [name, []]));

@@ -255,7 +255,7 @@ function isCorrection({ code }: Warning): boolean {
 
 interface WrongNumber {
   readonly index: number;
-  /** The reason for the error, written as the end of a sentence that begins with the move. */
+  /** The reason for the error. The error message writes this text after the move. */
   readonly why: string;
   /** True if the dots after the move number announce a move of Black, but White is to move. */
   readonly isTurn: boolean;

@@ -7,7 +7,7 @@ interface OldJudgement {
   readonly best: string | undefined;
 }
 
-/** The NAG for each judgement. A comment about a forced mate may have any of these NAGs. */
+/** The NAG for each judgement. A comment about a forced mate can have any of these NAGs. */
 const nagsOf: Readonly<Record<string, readonly number[]>> = { Inaccuracy: [6], Mistake: [2], Blunder: [4] };
 const anyNag = [2, 4, 6];
 

@@ -16,7 +16,7 @@ export interface PgnSource {
 
 export interface PgnViolation {
   readonly code: "invalid_pgn" | "illegal_move" | "invalid_fen" | "illegal_position" | "out_of_range";
-  /** A sentence without a full stop, because line and column are appended. */
+  /** A sentence without a full stop, because the line and the column are added at the end. */
   readonly message: string;
   readonly token: string;
   /** The offset in `PgnSource.text`, in UTF-16 code units. */
@@ -28,7 +28,7 @@ export interface PgnViolation {
   readonly fen?: string;
 }
 
-/** Returns advice for a client that has several games, written as the end of a sentence. */
+/** Returns advice for a client that has several games. An error message ends with this text. */
 export function howToSendMany({ file }: PgnSource): string {
   return file === undefined
     ? "send one game; for files with several games use `kibitz review`"

@@ -7,7 +7,7 @@ export type Token = { readonly offset: number } & (
   /** The text between the braces. One space at each end is removed. */
   | { readonly kind: "comment"; readonly comment: string }
   | { readonly kind: "open" | "close" }
-  /** Text that is not a token. `why` is the end of a sentence that begins with the text. */
+  /** Text that is not a token. The error message is `text`, followed by the reason `why`. */
   | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 

@@ -166,7 +166,7 @@ export function resultOf(word: string): Result | undefined {
   return results.find(([spelling]) => spelling.test(plain))?.[1];
 }
 
-/** Returns the reason why a word is rejected, written as the end of a sentence that begins with the word. */
+/** Returns the reason why a word is rejected. An error message writes this text after the word. */
 export function whyNoWord(word: string): string {
   if (word.startsWith("[%")) {
     return "is a command outside of a comment; commands stand in braces";
@@ -183,7 +183,7 @@ export function whyNoWord(word: string): string {
     : `begins with '${letter}', which is not a piece in PGN: the pieces are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
 }
 
-/** Returns the first letter of a word that looks like a move, if this letter is not a piece in PGN. */
+/** For a word such as `Sf3`, returns the `S`: the word looks like a move, but its first letter is not a piece in PGN. */
 export function otherLetterIn(word: string): string | undefined {
   return /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
 }

@@ -18,7 +18,7 @@ if (missing.length > 0) {
   process.exit(1);
 }
 
-/** These variables are ignored, because each node gets its own value. */
+/** The nodes do not get the values of these environment variables, because each node gets its own value. */
 const own = ["KIBITZ_PORT", "KIBITZ_HOST", "KIBITZ_DATA_DIR", "KIBITZ_TRUST_PROXY", "KIBITZ_REDIS_URL"];
 const env = Object.fromEntries(
   Object.entries(process.env).filter(([name]) => name.startsWith("KIBITZ_") && !own.includes(name)),

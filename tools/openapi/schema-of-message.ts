@@ -55,7 +55,7 @@ function answerProperty(field: DescField, refer: Refer): Json {
   return { ...(canBeNull(field) ? orNull(value) : value), description: commentOf(field) };
 }
 
-/** Throws if a response type has validation rules, because a newer service may send values that break the rules. */
+/** Throws Error if a response type has validation rules, because a newer service may send values that break the rules. */
 function refuseRules(desc: DescMessage): void {
   const ruled =
     desc.fields.find((field) => hasOption(field, fieldOption)) ??

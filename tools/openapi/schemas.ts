@@ -5,7 +5,7 @@ import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-messa
 
 export interface Schemas {
   readonly inRequest: Refer;
-  /** An enum in a response may be any text, because newer services may add words. */
+  /** In a response, the schema of an enum allows any text, because newer services can add words. */
   readonly inAnswer: Refer;
   all(): Json;
 }

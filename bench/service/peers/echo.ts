@@ -1,4 +1,4 @@
-/** Always sends the response that was read from standard input at the start. Usage: `node echo.ts <port>`. */
+/** Reads a response from standard input, and sends this response to every request. Usage: `node echo.ts <port>`. */
 import { createServer } from "node:http";
 import { buffer } from "node:stream/consumers";
 

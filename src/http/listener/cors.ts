@@ -10,7 +10,7 @@ export type Cors = (req: NodeRequest, res: NodeResponse) => void;
 export const corsOfUnparsed = (origins: readonly string[]): readonly (readonly [string, string])[] =>
   origins.includes("*") ? [["Access-Control-Allow-Origin", "*"]] : [];
 
-/** Seconds for which a browser may cache the answer to a preflight: two hours, the maximum of Chromium. */
+/** A browser can cache the answer to a preflight for this many seconds. Two hours are the maximum in Chromium. */
 const preflightMaxAgeS = "7200";
 
 const allowedMethods = ["GET", "HEAD", "POST", "DELETE"].join(", ");

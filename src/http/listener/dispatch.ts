@@ -177,7 +177,7 @@ function isHost(host: string): boolean {
   return !/[\s/?#@\\]/.test(host) && URL.canParse(`http://${host}`);
 }
 
-/** If one of these headers is repeated, Node uses only the first value, but a proxy may use the last value. */
+/** A request must not repeat these headers: Node uses only the first value, but a proxy can use the last value. */
 const onlyOnce = ["host", "authorization", "content-type"];
 
 /** Rejects repeated headers (RFC 9110 section 5.3) and headers that are too large. Over HTTP/2, Node would accept 64 KiB. */

@@ -131,7 +131,7 @@ function shortName(type: string): string {
   return type.slice(type.lastIndexOf(".") + 1);
 }
 
-/** Shortens a text of protobuf-es or Node, which may repeat the complete input. */
+/** Shortens an error message of protobuf-es or Node, because such a message can contain the complete input. */
 function shortened(text: string, maxCharacters = 64): string {
   const short = text.length > maxCharacters ? `${text.slice(0, maxCharacters - 1)}…` : text;
   return withoutControls(short.replace(/\.$/, "").toWellFormed());

@@ -128,7 +128,7 @@ function lineFramer(method: DescMethod): Framer {
   };
 }
 
-/** Sends the answers as a JSON array in the order of the items, or each answer as a line as soon as it is ready. */
+/** Sends the answers as a JSON array in the order of the items, or as lines. A line is sent when its answer is ready. */
 function batchFramers(method: DescMethod): readonly Framer[] {
   const answersOf = createItemWriter(method);
   return [

@@ -19,7 +19,7 @@ interface AnswerTimes {
   readonly startedAt: number;
 }
 
-/** Sends an answer with heartbeats. Throws the error of `parts`. The caller must then abort a response that has begun. */
+/** Sends an answer with heartbeats. Throws the error of `parts`. The caller must then abort the response if it has begun. */
 export async function sendAnswer(
   response: NodeResponse,
   parts: AsyncIterable<string>,

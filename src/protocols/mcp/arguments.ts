@@ -93,7 +93,7 @@ function isShortList(value: unknown, max: number): value is readonly string[] {
   return Array.isArray(value) && value.length <= max && value.every((text) => typeof text === "string");
 }
 
-/** Returns the corrected moves if each move has only one meaning. Otherwise returns the moves as they are. */
+/** Returns the corrected moves if each move has only one meaning. Otherwise returns the original moves. */
 async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string[]> {
   if (from.moves.every(isPlainMove)) {
     return from.moves;

@@ -30,7 +30,7 @@ export function createCaller({ plain, rulebook, context, check, hasPlayed }: Cal
       hasPlayed?.();
       return position;
     },
-    /** Plays moves without counting a request, for a tool whose request is counted elsewhere. */
+    /** Plays moves without counting a request, for a tool that also sends a counted request. */
     playUncounted: (from: PlayedMoves) => rulebook.play(from, goOn),
     /** Reads a game without counting a request. Rejects if the caller has used up a rate limit. */
     readGame: (pgn: string, ply: number | undefined) => rulebook.readGame(pgn, ply, goOn, context),

@@ -54,7 +54,7 @@ export async function exchange(
 /** Clients of the first versions begin with `initialize`. Clients of `2026-07-28` do not send this message. */
 const versions: readonly string[] = [...SUPPORTED_PROTOCOL_VERSIONS, "2026-07-28"];
 
-/** The error code of the SDK for an unknown protocol version, for clients that begin with `initialize`. */
+/** Kibitz and the SDK reject an unknown protocol version with this error code. */
 const unsupportedVersion = -32_000;
 
 /**

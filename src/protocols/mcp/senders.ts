@@ -42,7 +42,7 @@ export type Scheme = "http" | "https";
 
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
-/** On a loopback address, also allows the loopback names. Returns undefined if all hosts are allowed. */
+/** If the server listens on a loopback address, also allows the loopback names. Undefined allows all hosts. */
 export function allowedHosts(
   address: string,
   named: readonly string[] | undefined,

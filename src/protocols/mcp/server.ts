@@ -14,7 +14,7 @@ export interface Peer {
   refused(error: KibitzError): Promise<void>;
 }
 
-/** Milliseconds for which clients may cache the list of tools. The list changes only with the version of this service. */
+/** Clients can cache the list of tools for this many milliseconds. The list changes only with the version of this service. */
 const listTtlMs = 86_400_000;
 
 const listed = tools.map(({ name, title, description, inputSchema, outputSchema }) => ({

@@ -145,7 +145,7 @@ function wordsOfViolation(
   return isAlone ? message : `${fields[name]?.label ?? [name, ...path].join(".")}: ${message}`;
 }
 
-/** Lists the values that exceed the plan, such as `depth above 20`, or undefined for an unknown field. */
+/** Returns a text for each error, such as `depth above 20`. The text is undefined if the field is unknown. */
 function excessOf({ errors }: Problem, limits: PlanLimits | undefined) {
   return errors.map(({ pointer, allowed }) => {
     const name = nameOf(pointer);
@@ -175,7 +175,7 @@ export function suggestionWords(problem: Problem, limits: PlanLimits | undefined
   return name === "fen" && typeof fen === "string" ? `Use ${fen}` : "Ask what the service suggests";
 }
 
-/** Returns the relative address of the page that explains the error, if this page is a part of the service. */
+/** Returns the relative address of the page in this service that explains the error. */
 export function pageOf({ type }: Problem): string | undefined {
   return /^\/problems\/[\w-]+$/.test(type) ? type.slice(1) : undefined;
 }

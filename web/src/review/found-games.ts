@@ -11,7 +11,7 @@ export interface FoundGame {
 /** The number of characters between two pauses. Each part needs about ten milliseconds. */
 const sliceCharacters = 128 * 1024;
 
-/** Pauses between parts, so that the page does not freeze. Converts the line ends, as a text field does. */
+/** Pauses between parts of the text, so that the page does not freeze. Converts line ends like a text field. */
 export async function foundGames(text: string): Promise<readonly FoundGame[]> {
   const games: FoundGame[] = [];
   for await (const source of splitGames(inSlices(text.replaceAll(/\r\n?/g, "\n")))) {

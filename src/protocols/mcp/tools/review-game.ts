@@ -184,7 +184,7 @@ function titleOf(found: PlainReview): string {
   return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${halfMovesText(moves.length)}`;
 }
 
-/** Returns the last word of the PGN. The Result tag may be missing, and a game that was sent as moves has no tags. */
+/** Returns the last word of the PGN, because the Result tag can be missing. */
 function resultOf({ pgn }: PlainReview): string {
   return /\S+$/.exec(pgn.slice(-16).trimEnd())?.[0] ?? "*";
 }
