@@ -22,7 +22,7 @@ test.each([
   ["headers that are too large", rawRequest("GET /", [`A: ${"a".repeat(20_000)}`]), "headers_too_large"],
   ["a request of proxies", rawRequest("CONNECT a:1"), "malformed_http"],
 ])(
-  "a request that cannot be parsed has one log line, with the request id of its response: %s",
+  "a request that cannot be parsed has one log line, and the line has the request id of the response: %s",
   async (_, bytes, code) => {
     const received = await exchange(service.port, bytes);
     const id = /^X-Request-Id: (\S+)/im.exec(received)?.[1];
@@ -51,7 +51,7 @@ test("a client disconnect in the middle of a request body writes one log line, w
   await vi.waitFor(() => expect(codes()).toEqual(ids.map(() => ["canceled"])), patienceMs);
 });
 
-test("the logged duration of a refused request ends with the response, and not with the later close of the connection", async () => {
+test("the logged duration of a refused request ends when the response is sent, even if the connection closes later", async () => {
   const id = "lingers";
   const more = ["Content-Type: application/json", `X-Request-Id: ${id}`, "Content-Length: 9999999"];
   const startedAt = performance.now();

@@ -19,7 +19,7 @@ const modes: readonly [name: string, env: Readonly<Record<string, string>>][] = 
 
 const shuffle = Array.from({ length: 149 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
 
-describe.each(modes)("in the access mode %s", (mode, env) => {
+describe.each(modes)("with KIBITZ_ACCESS=%s", (mode, env) => {
   const service = useService(env);
 
   test.each([

@@ -31,7 +31,7 @@ async function startNode(aheadMs: number) {
   return { access, keys, sharedNow, [Symbol.dispose]: () => void vi.useRealTimers() };
 }
 
-test("a node does not delete a key too early if the clock of the node is ahead", async () => {
+test("a node whose clock is ahead does not delete a key too early", async () => {
   using node = await startNode(150 * dayMs);
   const record = keyRecord({ id: "a", issuedTo: "192.0.2.1", createdAt: node.sharedNow - 89 * dayMs });
   await node.keys.create(record);
@@ -126,7 +126,7 @@ test.each(["Basic dXNlcjpwYXNz", "Negotiate YII=", "Digest username=u", "Token a
 );
 
 test.each(["Bearer kbz_wrong", "bearer", "kbz_0123456789"])(
-  "the credential %s could be a key, so it is validated even in open mode",
+  "a credential that could be a key is validated even in open mode: %s",
   async (authorization) => {
     const { keys } = openOwnStores();
     const access = await createAccess({ ...options, mode: "open", keyExpiryDays: 0, stores: { keys } });

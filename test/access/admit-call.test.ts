@@ -49,7 +49,7 @@ const wrong = () => errorFromViolations([{ pointer: "/fen", code: "invalid_fen",
 const refusalOf = async (admitting: Promise<unknown>) =>
   (await admitting.catch((thrown) => thrown)) as KibitzError;
 
-test("a caller that has used up its error quota is refused until the window ends, and its requests are not read", async () => {
+test("a caller that has used up its error quota is refused until the window of the quota ends", async () => {
   let now = 0;
   using _ = vi.spyOn(performance, "now").mockImplementation(() => now);
   const { admit } = await open();

@@ -94,7 +94,7 @@ describe("searches at a time", () => {
     expect(await waitMsAfter(8000, timeOf(400, 60_000), timeOf(400, 60_000))).toBe(2000);
   });
 
-  test("one waiting request is admitted for each search that ends", async () => {
+  test("each time a search ends, one waiting request is admitted", async () => {
     const limits = await limitsOf();
     const enter = (waiting?: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
     const running = [await enter(), await enter()];
@@ -146,7 +146,7 @@ describe("a store of several nodes", () => {
     return { limits, store, set };
   }
 
-  test("without the shared store, a node admits its fraction of each quota, rounded up, and reports what remains of the fraction", async () => {
+  test("without the shared store, a node has a fraction of each quota, rounded up, and reports the remaining requests of this fraction", async () => {
     const { limits, set } = startNode(3);
     await run(limits, account, 100);
     expect(await remainingOf(limits, account)).toEqual([6, 900]);
@@ -163,7 +163,7 @@ describe("a store of several nodes", () => {
     expect(await remainingOf(limits, account)).toEqual([6, 900]);
   });
 
-  test("without the shared store, a node runs its fraction of the concurrent searches", async () => {
+  test("without the shared store, a node has a fraction of the limit of concurrent searches", async () => {
     const { limits, set } = startNode(3);
     set({ available: false, isLost: true });
     const enter = () => limits.enter(account, timeOf(700));

@@ -78,7 +78,7 @@ describe("a search", () => {
     expect(works.map(({ flow, expectMs }) => [flow, expectMs()])).toEqual([["somebody", 4567]]);
   });
 
-  test("the expected time of a waiting search changes when another search of the same kind takes longer", async () => {
+  test("the expected time of a waiting search increases when a similar search takes longer than expected", async () => {
     const { search } = scripted(
       doneOf({
         snapshot: snapshotOf({ counters: { ...snapshotOf().counters, timeMs: 500 } }),
@@ -97,7 +97,7 @@ describe("a search", () => {
     expect(work?.expectMs()).toBe(analyzer.timeOf(request, 9000).expectedMs);
   });
 
-  test("the expected time of a search is at most its movetime, or the movetime of the plan if the request has none", () => {
+  test("the expected time of a search is at most its movetime, or the movetime of the plan if the request has no movetime", () => {
     const { timeOf } = analyzerOf(endless);
     expect(timeOf(validated({ depth: 30, movetimeMs: 700 }), 5000)).toEqual({
       expectedMs: 700,

@@ -41,7 +41,7 @@ describe("a newcomer beside a flow with much waiting work", () => {
     expect(taken(queue, 4)).toEqual(["newcomer 100", "many 100", "many 100", "newcomer's second"]);
   });
 
-  test("a new caller is served next even if the expected time of all searches has increased since the other caller arrived", () => {
+  test("a new caller is served next, even if the expected time of all waiting searches has increased", () => {
     const queue = createFairQueue<string>();
     let learntMs = 9;
     for (let index = 0; index < 100; index++) {

@@ -330,7 +330,7 @@ describe("work that would wait too long", () => {
     expect(scheduler.status()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
-  test("the scheduler limits the expected wait and not the number of searches, so 1,500 short searches may wait", async () => {
+  test("the scheduler limits the expected wait and not the number of searches, so 1,500 short searches can wait", async () => {
     const scheduler = await full(1, 10_000, 5, 1500);
     expect(scheduler.status()).toMatchObject({ waiting: 1500, refused: 0 });
   });

@@ -185,7 +185,7 @@ describe("a warning", () => {
   });
 });
 
-test("the warning about fewer lines says that search_moves contains too few moves", async () => {
+test("if search_moves has fewer moves than the requested lines, a warning says so", async () => {
   const messageOf = async (searchMoves: readonly string[]) =>
     (await validate({ multipv: 3, searchMoves })).warnings.map(({ message }) => message);
   expect(await messageOf(["e4"])).toEqual(["`search_moves` names only 1 move, so there are no more lines."]);

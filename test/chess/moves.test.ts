@@ -157,7 +157,7 @@ describe("Chess960 moves", () => {
   });
 });
 
-test("the description of a quiet move is complete", () => {
+test("the description of a move without capture, check and promotion has every field", () => {
   expect(describeMove(positionOf(startFen), "d2d4")).toEqual({
     uci: "d2d4",
     san: "d4",

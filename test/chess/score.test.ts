@@ -122,7 +122,7 @@ const summaries = [
 ];
 
 // `npm run update` updates this snapshot of sentences. Review the diff.
-test("a summary names the better side, the score, the best move and the side to move, or the result of the game", () => {
+test("a summary names the better side, the score, the best move and the side to move, or the result of a finished game", () => {
   expect(summaries.join("\n")).toMatchInlineSnapshot(`
     "The position is equal (0.00). Best move: d4.
     The position is equal (-0.24). Best move: e5.

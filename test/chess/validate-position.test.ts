@@ -74,7 +74,7 @@ test.each([
   ]);
 });
 
-test("castling rights with file letters make the position Chess960, even the standard start position", () => {
+test("a FEN with file letters as castling rights is a Chess960 position, even for the standard start position", () => {
   expect(positionOf(`${rooks} w HAha - 0 1`)).toMatchObject({
     chess960: true,
     fen: `${rooks} w HAha - 0 1`,
@@ -191,7 +191,7 @@ test.each([
 
 const at = (clock: number) => `4k3/8/8/8/8/8/8/R3K3 w - - ${clock} 100`;
 
-test("the half-move clock causes a warning about missing history from 4 on, and about the 50-move rule from 100 on", () => {
+test("a half-move clock of at least 4 causes a warning about missing history, and at least 100 about the 50-move rule", () => {
   expect(noticesOf(at(3))).toEqual([]);
   expect(noticesOf(at(4))).toEqual(["no_history"]);
   expect(noticesOf(at(99))).toEqual(["no_history"]);

@@ -36,7 +36,7 @@ describe.each(probes)("$name", (program: Program) => {
   });
 
   test.each(waysToLeave)(
-    "the engine is free after the end of a request by $way",
+    "the engine is free after a request is ended by $way",
     async ({ command, code, messagesMin }) => {
       const left = await probe.ask({ ...command, metadata: newCaller() });
       expect(left.code).toBe(code);

@@ -46,7 +46,7 @@ describe("an idle engine", () => {
     expect(engines.starts).toBe(1);
   });
 
-  test("the engine with the longest idle time is used first, because its reset has finished", async () => {
+  test("the engine with the longest idle time is used first", async () => {
     const { pool } = createFakePool();
     const [first, second] = [await pool.acquire(build, forever), await pool.acquire(build, forever)];
     pool.release(second);
@@ -139,7 +139,7 @@ test("engine starts that fail at the same time are retried once, and every waiti
   expect(engines.starts).toBe(16);
 });
 
-test("an engine start continues for the next client of the build when its client disconnects", async () => {
+test("if a client disconnects during an engine start, the start continues for the next client of the same build", async () => {
   const gate = Promise.withResolvers<void>();
   const { engines, pool } = createFakePool({
     starting: (number) => (number <= 2 ? gate.promise : undefined),
@@ -162,7 +162,7 @@ test("an engine start continues for the next client of the build when its client
   expect(engines.starts).toBe(2);
 });
 
-test("a failed engine start after the disconnect of its client does not affect other clients", async () => {
+test("if an engine start fails after its client has disconnected, other clients are not affected", async () => {
   const gate = Promise.withResolvers<void>();
   const { pool } = createFakePool({
     starting: (number) => (number === 1 ? gate.promise : undefined),

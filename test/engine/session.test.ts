@@ -161,7 +161,7 @@ describe("the greeting", () => {
     },
   );
 
-  test("a client that disconnects after an engine start does not stop the engine", async () => {
+  test("an engine keeps running if its client disconnects after the engine start", async () => {
     const caller = new AbortController();
     const conversation = greetedScript();
     const session = await start(conversation, buildOf(), caller.signal);

@@ -38,7 +38,7 @@ async function startWrapped(): Promise<Wrapped> {
 const gone = (...pids: readonly number[]) => expect.poll(() => stillRunning(pids)).toEqual([]);
 
 testWith("native")(
-  "if the script that runs an engine is killed, the search fails with the failure killed, and both processes end",
+  "if the script that runs an engine is killed, the search fails as killed, and the script and the engine end",
   async () => {
     const { session, shell, engine } = await startWrapped();
     const job = jobOf({ depth: 245 });

@@ -270,16 +270,19 @@ describe("pipelined requests over HTTP/1.1", () => {
   test.each([
     ["closes", (socket: Socket) => socket.end()],
     ["resets", (socket: Socket) => socket.resetAndDestroy()],
-  ])("the server notices a caller who %s the connection while pipelined requests wait", async (_, leave) => {
-    const { enter, busy } = await start({});
-    const { socket } = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(5));
-    await expect.poll(() => busy.length).toBe(1);
-    const gone = once(busy[0] ?? expect.fail("nothing is under way"), "close");
-    leave(socket);
-    await gone;
-    await sleep(20);
-    expect(busy).toHaveLength(1);
-  });
+  ])(
+    "the server notices that a caller %s the connection while pipelined requests of this caller wait",
+    async (_, leave) => {
+      const { enter, busy } = await start({});
+      const { socket } = await enter("127.0.0.2", get("/busy") + get("/healthz").repeat(5));
+      await expect.poll(() => busy.length).toBe(1);
+      const gone = once(busy[0] ?? expect.fail("nothing is under way"), "close");
+      leave(socket);
+      await gone;
+      await sleep(20);
+      expect(busy).toHaveLength(1);
+    },
+  );
 
   test.each([20, 5000])(
     "a connection with too many waiting pipelined requests is closed after the current response: %i requests",

@@ -90,7 +90,7 @@ describe("inflating", () => {
     return { outcome, count: () => {} };
   };
 
-  test("at most four bodies are decompressed at the same time, and the others wait in order", async () => {
+  test("at most four bodies are decompressed at the same time, and further bodies wait in order", async () => {
     const { inflate } = createBodyBudget();
     const begun: number[] = [];
     const gates = Array.from({ length: 7 }, () => Promise.withResolvers<Buffer>());

@@ -33,7 +33,7 @@ test("if a connection breaks between two pipelined requests, the incomplete seco
   expect(queue.first).toBeUndefined();
 });
 
-test("a pipelined request that arrives between two others is handled once, in order", async () => {
+test("a pipelined request that arrives between two other requests is handled once and in order", async () => {
   const { begun, queue } = start();
   const [first, second, third] = [response(), response(), response()];
   queue.take(first);

@@ -47,7 +47,7 @@ describe("a stop", () => {
     await Promise.all([stopped, once(client, "close")]);
   });
 
-  test("a stopping server refuses waiting HTTP/2 requests with REFUSED_STREAM, so that clients may retry them at another server", async () => {
+  test("a stopping server refuses waiting HTTP/2 requests with REFUSED_STREAM, so that clients can retry at another server", async () => {
     const begun: string[] = [];
     const { listener, base } = await startListener([
       (req, res) => {

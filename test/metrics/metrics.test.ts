@@ -39,7 +39,7 @@ describe("metrics", () => {
     expect(await seriesOf(metrics, "kibitz_build_info")).toEqual(['kibitz_build_info{version="1.2.3"} 1']);
   });
 
-  test("metrics count Redis errors by reason, and do not measure the duration of commands that were not sent", async () => {
+  test("metrics count Redis errors by reason, and exclude the duration of commands that were not sent", async () => {
     const metrics = createMetrics("1.2.3");
     metrics.meter.redisOperation({ name: "get", seconds: 0.003, failure: undefined });
     metrics.meter.redisOperation({ name: "get", seconds: 0.5, failure: "timeout" });

@@ -19,7 +19,7 @@ test.each([
   expect(timeOfMove(running, 30).searchMs).toBe(searchMs);
 });
 
-test("the time for a move leaves the overhead on the clock, or 30 % of a clock that is almost zero", () => {
+test("the time for a move leaves the overhead on the clock, or 30 % of the time if the clock is almost zero", () => {
   const clock = fc.record({
     leftMs: fc.integer({ min: 10, max: 10_000_000 }),
     incrementMs: fc.integer({ min: 0, max: 100_000 }),

@@ -64,7 +64,7 @@ describeWith("redis")("three nodes with one Redis", () => {
     },
   );
 
-  test("three nodes with one Redis count the items of a batch and the cost of a review in the same window", async () => {
+  test("three nodes with one Redis have one common window for the items of a batch and the cost of a review", async () => {
     const caller = newCaller();
     const { body } = await post(`${next()}/v1/eval/batch`, { requests: [quick, quick, quick] }, caller);
     expect(body).toMatchObject([{ result: {} }, { result: {} }, { result: {} }]);

@@ -118,7 +118,7 @@ test.each(heads)(
 );
 
 describe("a request that exceeds the plan", () => {
-  test("the error 402 for a request above the plan names a sufficient plan and suggests a request that works", async () => {
+  test("a request above the plan gets the error 402, which names a sufficient plan and suggests a request that works", async () => {
     const caller = newCaller();
     const request = { fen: startFen, depth: 30, multipv: 6, movetime_ms: 2000, options: { skill_level: 3 } };
     const { status, body } = await ask(request, caller);
@@ -210,7 +210,7 @@ describe("a batch", () => {
     });
   });
 
-  test("each item of a batch that is valid and within the plan counts as one request", async () => {
+  test("each valid batch item within the plan counts as one request", async () => {
     const caller = newCaller();
     const requests = [{ ...quick, depth: 30 }, { fen: "8/8" }, quick];
     const { body } = await ask({ requests }, caller, "/v1/eval/batch");

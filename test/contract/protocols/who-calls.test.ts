@@ -139,7 +139,7 @@ const unknownCall: Route = {
   bodies: framed({ readable: Buffer.from("{}") }),
 };
 
-describe.each(modes)("in the mode %s", (mode) => {
+describe.each(modes)("with KIBITZ_ACCESS=%s", (mode) => {
   const app = useApp(
     {
       KIBITZ_ACCESS: mode,
@@ -177,7 +177,7 @@ describe.each(modes)("in the mode %s", (mode) => {
   }
 
   test.each([...jsonRoutes, ...rpcRoutes, health, unknownCall].map((route) => [route.name, route] as const))(
-    `the server authenticates the client that calls %s in the mode ${mode}`,
+    `with KIBITZ_ACCESS=${mode}, the server authenticates the client that calls %s`,
     async (_, route) => {
       for (const credential of credentials) {
         let authorization = await headerOf(credential);
@@ -208,7 +208,7 @@ describe.each(modes)("in the mode %s", (mode) => {
     },
   );
 
-  test(`requests for pages and probes are not logged in the mode ${mode}`, () => {
+  test(`with KIBITZ_ACCESS=${mode}, requests for pages and probes are not logged`, () => {
     expect(unlogged.length).toBeGreaterThan(0);
     expect(unlogged.flatMap((requestId) => callLinesOf(app, requestId))).toEqual([]);
   });
