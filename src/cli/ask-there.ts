@@ -18,7 +18,7 @@ interface RemoteTimes {
 
 const defaultTimes: RemoteTimes = { connectMaxMs: 10_000, silenceMaxMs: 180_000 };
 
-/** Calls a running service. Before you leave a stream unfinished, abort its signal: Connect does not cancel the request. */
+/** Calls a running service. To end a stream early, abort its signal, because Connect does not cancel the request. */
 export function askThere({ url, key, trace }: RemoteAddress, times: Partial<RemoteTimes> = {}): Target {
   const { connectMaxMs, silenceMaxMs } = { ...defaultTimes, ...times };
   const agent = createAgent(url, connectMaxMs);

@@ -41,7 +41,7 @@ export async function run(args: readonly string[], host: Host = hostOfProcess())
 /** Reports output that could not be written, for example on a full disk. Returns the exit code. */
 function whyNotWritten(error: NodeJS.ErrnoException, { stderr }: Host): number {
   if (error.code === "EPIPE") {
-    // The reader of the pipe, such as `head`, needs no more output.
+    // The program that reads the pipe, such as `head`, needs no more output.
     return exitCode.ok;
   }
   stderr.write(`kibitz: standard output cannot be written: ${error.message}. It is not complete.\n`);

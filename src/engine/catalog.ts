@@ -106,7 +106,7 @@ function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-/** False for a version with a lite network, because `latest` must not select a lite network by itself. */
+/** False for a version with a lite network, because `latest` prefers a full network. */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
   return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
 }

@@ -25,7 +25,7 @@ export async function fingerprintFiles(
     const found = await digests();
     return found.digested === known.digested && found.alongside === known.alongside;
   }
-  // Do not read pinned files before the first start, because the full network has 99 MB.
+  // Do not read pinned files before the first start: the full network has 99 MB, and reading it would take too long.
   let genuine = pin === undefined;
 
   return {
@@ -69,7 +69,7 @@ export function statsOf(files: readonly string[]): string {
 
 export async function digestOf(paths: readonly string[]): Promise<string> {
   const hash = createHash("sha256");
-  // Use one buffer for all chunks, because a stream of 99 MB would leave the process with more memory.
+  // Use one buffer for all chunks: after a stream of 99 MB, the process would keep using more memory.
   const buffer = Buffer.allocUnsafe(256 * 1024);
   for (const path of paths) {
     await using file = await open(path);

@@ -161,7 +161,9 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     beginSpan("engine start", { startTime: begunAt, attributes })?.end();
   }
 
-  /** Callers continue to wait, because the next start may succeed. If the build becomes unavailable, their waits reject. */
+  /**
+   * Callers continue to wait, because the next start may succeed. If the build becomes unavailable, the callers get the error.
+   */
   function onStartFailed(build: EngineBuild, error: unknown): void {
     const { id: engine, path } = build;
     const state = stateOf(build);

@@ -103,8 +103,8 @@ export type Issued =
   | { readonly kind: "full" };
 
 /**
- * If a method resolves, its change survives a restart. If it rejects with StoreUnavailable, nothing has changed. If it rejects
- * with OutcomeUnknown, the change may have been made.
+ * If a method resolves, its change survives a restart. After StoreUnavailable, nothing has changed. After OutcomeUnknown, the
+ * change may have been made.
  */
 export interface KeyStore {
   /**
@@ -194,8 +194,8 @@ export interface AdmittedSearch {
 }
 
 /**
- * Counts searches, requests and engine time, for this process or for all nodes. If a node dies, its searches stop counting
- * within seconds. Rejects with StoreUnavailable.
+ * Counts searches, requests and engine time, for this process or for all nodes. If a node dies, its searches are removed after
+ * a few seconds. Rejects with StoreUnavailable.
  */
 export interface LimitStore {
   readonly available: boolean;

@@ -200,7 +200,7 @@ function factsOf(end: TracedEnd): Attributes {
 export function traceCallEnd({ span: own, protocol }: RequestContext, end: TracedEnd): void {
   if (own && protocol === "mcp" && isCall(end)) {
     const active = activeSpan();
-    // Create the span now for calls without middleware, such as playing moves.
+    // Create a span now for a call that has no span yet, such as playing moves.
     const call =
       active === own.span ? beginSpan(String(end.fields.method), { startTime: end.startedAt }) : active;
     call?.setAttributes(factsOf(end));

@@ -23,7 +23,7 @@ import { connectRedis } from "./redis.ts";
 import type { Config } from "./settings.ts";
 
 export const accessTimes = {
-  /** The interval between writes of usage. If the process is killed, the usage since the last write is lost. */
+  /** Milliseconds between two writes of the usage. If the process is killed, the usage since the last write is lost. */
   flushMs: 3000,
   /** If another process revokes a key, this node accepts its cached key for at most this number of milliseconds. */
   knownMs: defaultKnownMs,
@@ -45,7 +45,10 @@ interface OpenAccessOptions {
   readonly degraded?: Degraded | undefined;
 }
 
-/** Ended keys are deleted only this number of milliseconds after the start: just after a boot, the clock may be wrong. */
+/**
+ * Revoked and unused keys are not deleted before this number of milliseconds has passed: just after a boot, the clock may be
+ * wrong.
+ */
 const pruneAfterMs = 3_600_000;
 
 /** Disposing of the result writes the latest usage. Throws ConfigError if the plans or the data folder cannot be used. */

@@ -51,8 +51,7 @@ type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsSer
 export interface AppOptions extends Partial<AppTimes> {
   readonly metrics?: ServiceMetrics | undefined;
   /**
-   * Measures whether the thread is too busy, in which case calls are rejected. The app disposes of this object when the app
-   * stops.
+   * Measures whether the thread is too busy. While the thread is too busy, calls are rejected. Disposed of when the app stops.
    */
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
@@ -96,7 +95,7 @@ export async function startApp(
   const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
   const bodies = createBodyBudget({
     addressOf,
-    // In the mode `open`, no plan limits the requests in flight, and 1 MiB of inflated JSON becomes up to 22 MB of objects.
+    // In the mode `open`, limit the memory: no plan limits the requests, and 1 MiB of JSON becomes up to 22 MB of objects.
     ...(config.access === "open" && {
       maxBytes: 8 * 1024 * 1024,
       maxBytesPerAddress: Number.POSITIVE_INFINITY,

@@ -5,7 +5,7 @@ type SetDegraded = (isDegraded: boolean) => void;
 
 /** While a part such as a store is degraded, the service still runs, but with fewer functions. */
 export interface Degraded {
-  /** Registers a part, which is not degraded at first. Returns a function that changes its state. */
+  /** Registers a part, which is not degraded at first. Returns a function that changes the state of the part. */
   part(name: string): SetDegraded;
   parts(): Readonly<Record<string, boolean>>;
   names(): readonly string[];

@@ -16,7 +16,7 @@ import type { Service, ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
 export interface NodeAmongOthers extends OpenedStores, AsyncDisposable {
-  /** The results that nodes share, and the claims of searches. A node with a claim runs the search for all nodes. */
+  /** The results that nodes share, and the claims of searches. The node that has the claim runs the search for all nodes. */
   readonly answers: ServiceOptions["shared"];
   announce(service: Service, port: number): void;
 }

@@ -88,7 +88,7 @@ function createAnnotatedFile(
       return true;
     },
     async write(pgn) {
-      // Add a tag to a game without tags, because only tags separate two games.
+      // Add a tag to a game without tags, because tags mark the beginning of the next game.
       const headed = pgn.startsWith("[") ? pgn : `[Event "?"]\n\n${pgn}`;
       const text = kept > 0 ? `\n${headed}` : headed;
       // Use `appendFile`, because `write` may write only a part of the text.

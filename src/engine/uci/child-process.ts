@@ -150,7 +150,7 @@ function residentBytes(pid: number): number | undefined {
 
 /** Includes child processes, because the engine may be the child of a script. Returns undefined if the process has ended. */
 function sumOfTree(pid: number, measure: (pid: number) => number | undefined): number | undefined {
-  // Shells and engines start processes from the main thread.
+  // Read only the child processes of the main thread: shells and engines start no processes from other threads.
   const children = readProc(pid, `task/${pid}/children`).split(" ").filter(Boolean).map(Number);
   const own = measure(pid);
   return own === undefined

@@ -77,7 +77,7 @@ export const defaultWatchTimes: WatchTimes = {
 const burstChars = 1_000_000;
 const charsPerSecond = 250_000;
 
-/** Limits the output of an engine, even while it is idle: the thread that reads the output also serves all clients. */
+/** Limits the output of every engine, even of an idle engine: the thread that reads the output also serves all clients. */
 interface FloodMeter {
   /** Adds the length of a line. Returns true if the output limit is exceeded. */
   floods(line: string): boolean;
@@ -90,7 +90,7 @@ export function createFloodMeter(now: () => number = () => performance.now()): F
   return {
     floods(line) {
       chars += line.length + 1;
-      // Read the clock only after the first million characters, because engines print thousands of lines.
+      // Read the clock only after the first million characters: a read for each of thousands of lines would be slow.
       return chars > burstChars && chars > burstChars + ((now() - since) / 1000) * charsPerSecond;
     },
     reset() {

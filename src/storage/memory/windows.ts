@@ -1,6 +1,6 @@
 import type { LimitWindow, WindowUse } from "../ports.ts";
 
-/** Ended windows are removed at this number of windows, and later each time the number has doubled. */
+/** Ended windows are first removed at this number of windows, and again each time the number of windows has doubled. */
 const sweptMin = 1000;
 
 export function createWindows() {

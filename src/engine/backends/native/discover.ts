@@ -70,7 +70,7 @@ async function identify(
         "equal searches of this engine differ: its answers are not deterministic",
       );
     }
-    // The operator decides how long a native build stays on this machine.
+    // Native builds are never deprecated, because the operator decides how long a native build stays on this machine.
     const deprecatedSince = undefined;
     const found = { ...session.info, ...identity, file, ...integrity };
     return [{ ...found, path: "native", settings, reproducible, selfTestNodes, deprecatedSince }];
