@@ -137,7 +137,7 @@ describe("client generators", () => {
 });
 
 describe("the served document", () => {
-  test("the served OpenAPI document is the generated document with the plans of GET /price", async () => {
+  test("the served OpenAPI document is the generated document with an additional list of the plans from GET /price", async () => {
     const served = (await (await fetch(`${app.url}/openapi.json`)).json()) as Document & Plain;
     const { plans } = (await (await fetch(`${app.url}/price`)).json()) as { readonly plans: unknown };
     expect(served["x-kibitz-plans"]).toEqual(plans);

@@ -15,7 +15,10 @@ interface Document {
   readonly components: { readonly responses: Readonly<Record<string, Response>> };
 }
 
-/** Removes `{"type":"string"}` from every `anyOf`: clients must accept unknown enum values, but the service must not send any. */
+/**
+ * Removes `{"type":"string"}` from every `anyOf`. Clients must accept unknown enum values, but the service must send only known
+ * values.
+ */
 function withoutFutureWords(_: string, value: unknown): unknown {
   const { anyOf = [], ...rest } = (value ?? {}) as { readonly anyOf?: readonly object[] };
   const known = anyOf.filter((schema) => JSON.stringify(schema) !== '{"type":"string"}');

@@ -32,7 +32,7 @@ describe("a service that allows two requests a minute", () => {
   });
 
   test.each(examples.filter(isLimited))(
-    "the example request %s still gets the recorded response if two requests a minute are allowed",
+    "on a service that allows two requests a minute, the example request %s still gets the recorded response",
     async (path) => {
       expect(textOf(path)).toBe(await exampleWithAnswer(path, app.url));
     },

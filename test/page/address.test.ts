@@ -104,7 +104,7 @@ describeWith("chromium")("the address", () => {
     expect(page.url()).toContain("#review&pgn=1._f3_Ke2");
   });
 
-  test("the analysis keeps its position while the review is open", async () => {
+  test("the analysis still shows its position after a visit to the review", async () => {
     const { page } = await open(`#fen=${endgame.replaceAll(" ", "_")}&depth=3`);
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
     await page.getByRole("link", { name: "Game review" }).click();

@@ -34,7 +34,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await page.locator(".cg-shapes line").count()).toBe(2);
   });
 
-  test("the board shows the position after a line's move while the pointer is on the move, and a click plays the moves", async () => {
+  test("while the pointer is on a move of a line, the board shows the position after this move, and a click plays the moves", async () => {
     const { page, lines, fen, moves } = await open(`#fen=${mateInOne.replaceAll(" ", "_")}&depth=4`);
     const before = await fen.inputValue();
     const mate = lines.getByRole("button", { name: "Re8#" });
@@ -48,7 +48,7 @@ describeWith("chromium")("the analysis", () => {
     await page.getByText("Checkmate. White wins.", { exact: true }).waitFor();
   });
 
-  test("a line that appears under a resting pointer does not change the board", async () => {
+  test("the board does not change if a line appears under a pointer that does not move", async () => {
     const { page, lines, state, moves } = await open("#moves=e4_c5_Nf3_Nc6&depth=6");
     await state.getByText("Depth 6", { exact: true }).waitFor();
     const move = lines.first().getByRole("button").nth(2);
@@ -77,7 +77,7 @@ describeWith("chromium")("the analysis", () => {
     await page.locator(".search-outcome").filter({ hasText: words }).waitFor();
   });
 
-  test("a finished game shows its result, without search figures and without a button to analyse", async () => {
+  test("for a finished game, the page shows the result, but no search depth and no Analyse button", async () => {
     const { page, start, state } = await open(`#fen=${mateInOne.replaceAll(" ", "_")}&moves=Re8`);
     await page.getByText("Checkmate. White wins.", { exact: true }).waitFor();
     await state.getByText("Game over", { exact: true }).waitFor();
@@ -152,7 +152,7 @@ describeWith("chromium")("the analysis", () => {
     await expect.poll(() => page.evaluate("announcements")).toBe(2);
   });
 
-  test("the page searches the start position of a link only if the link contains settings", async () => {
+  test("if a link contains only the start position, the page searches it only if the link also contains settings", async () => {
     const { page, state } = await open();
     const searches = searchesOf(page);
     await state.getByText("Press Analyse, or play a move").waitFor();

@@ -125,7 +125,7 @@ describeWith("chromium")("the board", () => {
     await expect.poll(() => page.url()).toContain("board=black");
   });
 
-  test("screen readers get the complete position, the side to move and a check", async () => {
+  test("screen readers announce the side to move, a check, and all pieces with their squares", async () => {
     const { page } = await open(`#fen=4k3/8/8/8/8/8/4r3/4K2R_w_K_-_0_1${depth}`);
     await page
       .getByText("White to move. Check. White: king e1, rook h1. Black: king e8, rook e2.")
@@ -167,7 +167,7 @@ describeWith("chromium")("the board", () => {
     expect(await fen.inputValue()).toBe("3k4/8/8/8/8/8/8/1RK5 b B - 0 1");
   });
 
-  test("the editor keeps its position after Back, Escape, a visit to the review and a reload, until the user cancels", async () => {
+  test("Back, Escape, a visit to the review and a reload do not discard the editor's position, but Cancel does", async () => {
     const { page, squares, button, at } = await openSetUp(`#moves=e4${depth}`);
     await button("Remove").click();
     await clickAt(page, at("e4"));

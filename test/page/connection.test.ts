@@ -51,7 +51,7 @@ describeWith("chromium")("the connection", () => {
     expect(await hasFocus(page)).toBe(true);
   });
 
-  test("a search without a response shows its state and can be stopped", async () => {
+  test('while the service does not respond to a search, the page shows the state "Asking …", and the user can stop the search', async () => {
     await using way = await relayed();
     const page = await kibitz.open({ base: way.base });
     const { start, stop, lines } = analysisOf(page);
@@ -67,7 +67,7 @@ describeWith("chromium")("the connection", () => {
     await lines.first().waitFor();
   });
 
-  test("a search at a busy service shows its queue position", async () => {
+  test("if the service is busy, the page shows the queue position of the search", async () => {
     const controller = new AbortController();
     const other = fetch(`${kibitz.url}/v1/eval/stream`, {
       method: "POST",
@@ -83,7 +83,7 @@ describeWith("chromium")("the connection", () => {
     await lines.first().waitFor();
   });
 
-  test("a refused search shows the error", async () => {
+  test("if the service refuses a search, the page shows the error", async () => {
     const page = await kibitz.open({ address: "#moves=e4&engine=stockfish-0" });
     await page.getByRole("heading", { name: /engine/i, level: 3 }).waitFor();
     await page.getByText("Not analysed", { exact: true }).waitFor();
@@ -150,7 +150,7 @@ describeWith("chromium")("a service that says to wait", () => {
 describeWith("chromium")("a person without a key", () => {
   const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public" }));
 
-  test("a user without a key can step through 120 plies at two per second, with an evaluation after each pause", async () => {
+  test("if a user without a key steps through 120 plies at two plies a second, the page shows an evaluation after each pause", async () => {
     const page = await kibitz.open({
       address: `#moves=${movesForLink(120)}&ply=0&depth=4`,
       ownTab: true,

@@ -57,7 +57,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     await page.getByRole("gridcell", { name: "e2, White pawn" }).waitFor();
   });
 
-  test("an invalid pasted link is reported above the start position, without the previous moves", async () => {
+  test("after an invalid link is pasted, the page shows an error and the start position, and Back restores the previous game", async () => {
     const { page, moves } = await open("#moves=e4_e5&depth=3");
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
     await paste(page, `${kibitz.url}/#fen=8/8/nonsense_w`);
@@ -69,7 +69,7 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     expect(await moves.allTextContents()).toEqual(["e4", "e5"]);
   });
 
-  test("a pasted text without a chess game or position is reported until the next move", async () => {
+  test("a message about a pasted text without a game or position stays visible until the next move", async () => {
     const { page, move, notice } = await open();
     await paste(page, "Who is better here?");
     await notice.filter({ hasText: "The pasted text has no position or game." }).waitFor();

@@ -79,7 +79,7 @@ describeWith("chromium")("the review of a game", () => {
     );
   }
 
-  test("a review shows its progress, and keys, the graph and the move list select a move", async () => {
+  test("a review shows its progress; a move can be selected by key, in the graph and in the move list", async () => {
     const page = await openReview(8);
     // Record every progress text, because Playwright may miss a short one.
     await page.evaluate(

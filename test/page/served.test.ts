@@ -28,7 +28,7 @@ describeWith("chromium")("the served page", () => {
     expect(asked.filter((url) => !url.startsWith(`${kibitz.url}/`))).toEqual([]);
   });
 
-  test("the files of the page have less than 300 kB with gzip", () => {
+  test("all files of the page together are smaller than 300 kB after compression with gzip", () => {
     const files = globSync("**/*.gz", { cwd: built }).filter((file) => !file.includes("licences"));
     const bytes = files.map((file) => statSync(`${built}/${file}`).size);
     expect(files).toContain("index.html.gz");
@@ -108,7 +108,7 @@ describeWith("chromium")("the served page", () => {
     },
   );
 
-  test("the page is served for every name in the Host header", async () => {
+  test("the page is served no matter which host name the Host header contains", async () => {
     for (const host of ["kibitz.example", "[::1]:1", "a_b:80", "xn--bcher-kva.example"]) {
       const answer = await new Promise<string>((resolve, reject) => {
         request(kibitz.url, { headers: { host, accept: "text/html" } }, (got) => {

@@ -86,7 +86,7 @@ describe("a request that passed through the HTTP server", () => {
     },
   );
 
-  test("the outcome of a request does not change the outcome of another request", () => {
+  test("recording the outcome of a request does not change the recorded outcome of another request", () => {
     const [request, other] = [raw({ "x-request-id": "id-1" }), raw({ "x-request-id": "id-2" })];
     identifyRequest(request, noRpc);
     identifyRequest(other, noRpc);

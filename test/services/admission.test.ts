@@ -41,7 +41,7 @@ test.each([
   [0, false],
   [5, true],
 ])(
-  "a cancelled review that used %d ms of engine time for a later position counts as a request: %s",
+  "a cancelled review whose later searches used %d ms of engine time counts towards the rate limit: %s",
   async (engineMs, counts) => {
     const { review, admit, ended } = await admitReview();
     // The answer for the first position is cached.
@@ -68,7 +68,7 @@ test.each([
     createLimits(createMemoryLimitStore(), { store: storeAway, nodes: () => 2 }),
   ],
 ])(
-  "a request that needs no search is admitted even if its caller runs the maximum number of searches, with limits %s",
+  "while a caller runs the maximum number of searches, a request that needs no search is admitted; limits %s",
   async (_, limits) => {
     const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
     const somebody = { account, outcome: createOutcome() } as unknown as Call;

@@ -34,7 +34,7 @@ describe("concurrent tasks", () => {
     expect((await results.next()).done).toBe(true);
   });
 
-  test("concurrent tasks start in order, up to the allowed number, and only while their results are read", async () => {
+  test("concurrent tasks start in order, and the next task starts only after the reader has read a result", async () => {
     const { tasks, start } = controlled();
     const results = runConcurrently(4, 2, start, never);
     const first = results.next();

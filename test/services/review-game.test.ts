@@ -65,7 +65,7 @@ test("a review reports its moves in order, even if their searches finish in anot
   expect(analyses.map(({ score }) => score)).toEqual(evaluations.map(({ score }) => score));
 });
 
-test("a review reports queue positions only for its first search, until an engine starts searching", async () => {
+test("a review reports only the queue positions of its first search", async () => {
   const steps = await Array.fromAsync(
     review({
       async *follow(ply) {
@@ -82,7 +82,7 @@ test("a review reports queue positions only for its first search, until an engin
   expect(kindsOf(steps).slice(2)).toEqual(["e4", "e5", "Nf3", "Nc6", "review"]);
 });
 
-test("a review is refused if its first search is refused, and its other searches are stopped", async () => {
+test("if the first search of a review is refused, the review is refused and its other searches are stopped", async () => {
   const stopped: number[] = [];
   const asked = review({
     async *follow(ply, signal) {
@@ -96,7 +96,7 @@ test("a review is refused if its first search is refused, and its other searches
   expect(stopped).toEqual([1, 2]);
 });
 
-test("if a later search of a review is refused, the search is retried, and does not count towards the limit while it waits", async () => {
+test("if a later search of a review is refused, the service retries the search, which does not count towards the limit while waiting", async () => {
   let tries = 0;
   let held = 0;
   let most = 0;

@@ -103,7 +103,7 @@ const jsonNameOf = (name: string) =>
   `Field "5" with name "${name}" on message "Small" changed option "json_name" from "remaining" to "${name}".`;
 const intended = (name: string) => `\n# 2026-11-22\n${jsonNameOf(name)}\n${complaintOf(name)}\n`;
 
-test("the check for breaking changes finds a break from an older commit, no matter how many commits followed", () => {
+test("the check for breaking changes finds a breaking change in the last commit and in earlier commits", () => {
   const { commit, rename, run } = repository();
   expect(run().status).toBe(0);
   rename("left");

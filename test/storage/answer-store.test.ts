@@ -238,7 +238,7 @@ describe("an unusable file", () => {
     await vi.waitFor(() => expect(worked).toHaveBeenCalledExactlyOnceWith("write"), patienceMs);
   });
 
-  test("a file of stored answers that is damaged during use is replaced, and stores new answers", async () => {
+  test("if a file of stored answers is damaged during use, a new file replaces the damaged file and stores new answers", async () => {
     const folder = newFolder();
     fill(openIn(folder).store, keysOf("old", 300));
     const { store, said } = openedAnew(folder);
@@ -254,7 +254,7 @@ describe("an unusable file", () => {
   });
 
   test.each(["answers.db", ""])(
-    "a file of stored answers is created again if %j in its folder was deleted",
+    "a file of stored answers is created again if the file or its folder was deleted: case %#",
     async (gone) => {
       const folder = newFolder();
       const { store, said } = openIn(folder);

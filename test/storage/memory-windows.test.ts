@@ -33,7 +33,7 @@ describe("windows", () => {
     expect(windows.of(a)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("unused requests are returned to a rate window, but not after the window has ended", async () => {
+  test("a rate window gets unused requests back only before the window ends", async () => {
     const windows = createWindows();
     windows.add(a, 2);
     expect(windows.add(a, -1)).toEqual({ used: 1, endsInMs: 1000 });

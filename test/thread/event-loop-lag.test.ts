@@ -43,7 +43,7 @@ describe("overload detection", () => {
   const inTime = Array<number>(45).fill(21);
   const late = Array<number>(9).fill(110);
 
-  test("a thread is overloaded after a second in which every sample is late, until a sample is in time", () => {
+  test("a thread becomes overloaded after a second in which every sample is late, and recovers at the first sample in time", () => {
     const { lag, second } = detector();
     expect(second(...late)).toBe(false);
     expect(second(...late)).toBe(true);

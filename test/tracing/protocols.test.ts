@@ -201,7 +201,7 @@ describe("calls with many searches", () => {
 
 describe("requests that are not calls", () => {
   test.each(["/", "/problems", "/nothing/at-all"])(
-    "the span of GET %s does not contain the path, because the path is not a call",
+    "the span of GET %s does not contain the path, because the path belongs to no API call",
     async (path) => {
       const { traceId, headers } = createTraceContext();
       await fetch(app.url + path, { headers });

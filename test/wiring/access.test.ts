@@ -228,7 +228,7 @@ describe("a caller", () => {
   });
 
   test.each(["public", "keys"])(
-    "a caller who sends X-API-Key is refused with the name of the right header in %s mode",
+    "in %s mode, a caller who sends X-API-Key is refused, and the error names the right header",
     async (mode) => {
       await using access = await open({ KIBITZ_ACCESS: mode });
       await expect(access.accountOf({ ...caller, hasXApiKey: true })).rejects.toThrow(

@@ -53,7 +53,7 @@ export async function drag(
   await page.mouse.up({ button });
 }
 
-/** Clicks with the mouse at the middle of a square. `Locator.click` fails, because the element of a square has `pointer-events: none`. */
+/** Uses the mouse, because `Locator.click` fails if an element has `pointer-events: none`, as squares do. */
 export async function clickAt(page: Page, square: Locator, button: MouseButton = "left"): Promise<void> {
   await drag(page, square, square, button);
 }

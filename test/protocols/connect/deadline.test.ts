@@ -8,7 +8,7 @@ import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts"
 import { createHandlers } from "../../../src/protocols/connect/handlers.ts";
 import { startListener } from "../../http/start-listener.ts";
 
-test("a deadline that aborts a Node timer of the handler gives the error deadline_exceeded", async () => {
+test("if the deadline passes while the handler waits for a Node timer, the client gets the error deadline_exceeded", async () => {
   const bodies = createBodyBudget();
   const sleeping = async (_: unknown, { signal }: { readonly signal: AbortSignal }) =>
     (await sleep(60_000, undefined, { signal })) as never;

@@ -50,7 +50,7 @@ describe("a KibitzError", () => {
     ]);
   });
 
-  test("an RPC error that would be too long lists the violations only in BadRequest", () => {
+  test("if an RPC error is too long to list its violations twice, only the detail BadRequest lists them", () => {
     const violations = Array.from({ length: 20 }, (_, index): Violation => {
       return { pointer: `/moves/${index}`, code: "illegal_move", message: "m".repeat(100) };
     });
@@ -60,7 +60,7 @@ describe("a KibitzError", () => {
     expect(encodedBytesOf(error)).toBeLessThanOrEqual(6144);
   });
 
-  test("an RPC error without space for the corrected request says to fix the request", () => {
+  test("if the corrected request does not fit into an RPC error, the error has the next action fix_request", () => {
     const suggestedRequest = { fen: "x", moves: Array(600).fill("e2e4") };
     const violation: Violation = { pointer: "/fen", code: "invalid_fen", message: "short" };
     const error = connectErrorFrom(errorFromViolations([violation], { suggestedRequest }), "id-1");
@@ -83,7 +83,7 @@ describe("a KibitzError", () => {
 });
 
 test.each([3000, 100_000])(
-  "an RPC error that has no space for a suggested text of %i characters still gives the position of the violation",
+  "if a corrected PGN of %i characters does not fit into an RPC error, the error still contains the position of the violation",
   (characters) => {
     const pgn = "e".repeat(characters);
     const violation: Violation = {

@@ -96,7 +96,7 @@ describe("an unreadable request in a batch", () => {
     expect((await lines(await post(mixed, ndjson))).toSorted()).toEqual(await array(await post(mixed)));
   });
 
-  it("the batch handler gets the JSON of each unreadable request", async () => {
+  it("the batch handler gets the original JSON of each invalid request", async () => {
     await post(mixed);
     expect(call.mock.calls[0]?.[1].unreadable).toEqual(
       new Map([

@@ -62,7 +62,7 @@ it("a problem document over HTTP/2 has no Connection header", async () => {
 it.each([
   ["because of its Content-Length", { ...json, "content-length": "200000" }],
   ["because of its received bytes", json],
-])("an HTTP/2 body that is too large is refused %s, and the session stays open", async (_, headers) => {
+])("an HTTP/2 session stays open after a body that is too large is refused %s", async (_, headers) => {
   const { status, text } = await ask("POST", "/v1/eval", "x".repeat(200_000), headers);
   expect([status, JSON.parse(text).code]).toEqual([413, "body_too_large"]);
   expect((await ask("GET", "/engines")).status).toBe(200);

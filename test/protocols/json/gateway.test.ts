@@ -135,7 +135,7 @@ describe("places", () => {
     },
   );
 
-  it("a GET request of an EventSource to a stream path gets an error with the reason", async () => {
+  it("a GET request to a stream path gets an error, which explains that EventSource cannot send a POST request", async () => {
     expect(await problemOf(await get("/v1/eval/stream"))).toMatchObject({
       code: "method_not_allowed",
       detail: `This path supports POST, OPTIONS. EventSource cannot POST: read the events with fetch(). Send the request as JSON: curl ${served.url}/v1/eval/stream -H 'Content-Type: application/json' -d '{"fen":"startpos"}'`,
@@ -161,7 +161,7 @@ describe("places", () => {
     },
   );
 
-  it("OPTIONS returns only the methods of the path", async () => {
+  it("a response to OPTIONS lists exactly the methods that the path supports", async () => {
     const response = await get("/v1/eval", { method: "OPTIONS" });
     expect([response.status, response.headers.get("allow"), await response.text()]).toEqual([
       204,
@@ -235,7 +235,7 @@ describe("violations", () => {
     expect(evaluate).not.toHaveBeenCalled();
   });
 
-  it("an invalid request is counted once, even though its suggested correction is validated as well", async () => {
+  it("an invalid request is counted only once, although the gateway also validates the corrected request", async () => {
     const { entered, refused } = served.entries;
     const problem = await problemOf(
       await post("/v1/eval", JSON.stringify({ fen: startFen, depth: "99", multipv: 2 })),

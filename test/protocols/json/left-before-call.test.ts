@@ -30,7 +30,7 @@ test.each<[string, string, object, (wait: () => Promise<never>) => Partial<MadeU
     (wait) => ({ bodies: { ...createBodyBudget(), inflate: wait } }),
   ],
 ])(
-  "a plain JSON client that disconnects %s is logged once, with the code canceled",
+  "if a plain JSON client disconnects %s, its call is logged once, with the code canceled",
   async (_, path, headers, options) => {
     const { reached, wait } = createWait();
     const lines: LogFields[] = [];

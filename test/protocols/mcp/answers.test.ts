@@ -18,9 +18,9 @@ describe("answers of tools", () => {
   const mate = ["f3", "e5", "g4", "Qh4#"];
   const shuffle = Array.from({ length: 4 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat();
   test.each([
-    ["by mate and is sent as moves", { moves: mate }, "White – Black, 0-1, 4 half-moves", "0-1"],
+    ["that ends by mate and is sent as moves", { moves: mate }, "White – Black, 0-1, 4 half-moves", "0-1"],
     [
-      "by repetition and is sent as moves",
+      "that ends by repetition and is sent as moves",
       { moves: shuffle },
       "White – Black, 1/2-1/2, 16 half-moves",
       "1/2-1/2",
@@ -34,12 +34,12 @@ describe("answers of tools", () => {
       "0-1",
     ],
     [
-      "of players without a name",
+      "between players without a name",
       { pgn: '[White "?"]\n[Black ""]\n[Result "*"]\n\n1. f3 e5 2. g4 Qh4# *' },
       "White – Black, *, 4 half-moves",
       "*",
     ],
-  ])("an MCP tool reports the result of a game that ends %s", async (_, game, title, result) => {
+  ])("the MCP tool review_game reports the result of a game %s", async (_, game, title, result) => {
     const { text, structured } = await ask("review_game", { ...game, depth: 1 });
     expect(text.split("\n")[0]).toBe(title);
     expect(structured?.result).toBe(result);

@@ -207,7 +207,7 @@ describe("limits", () => {
   const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
   test.each(["play_moves", "analyze_position"])(
-    "the MCP tool %s counts as a request in the rate limit",
+    "each call of the MCP tool %s counts as a request towards the rate limit",
     async (tool) => {
       const agent = await connect(app.url, newCaller());
       for (let count = 0; count < 3; count++) {

@@ -30,7 +30,7 @@ function callTool(name: string, args: object) {
   return { request, session };
 }
 
-test("an MCP client that disconnects while its game is read uses no error quota", async () => {
+test("an MCP client that disconnects while the server reads its game uses no error quota", async () => {
   for (let wait = 1; wait < 40; wait += 3) {
     const { request, session } = callTool("analyze_position", { pgn, depth: 1 });
     await sleep(wait);

@@ -14,12 +14,15 @@ describe("tools over HTTP", () => {
     ["review_game", { moves: shuffle, depth: 1 }],
     ["review_game", { pgn: `[White "${"W".repeat(4000)}"]\n\n1. f3 e5 2. g4 Qh4# 0-1`, depth: 1 }],
     ["play_moves", { fen: "R6R/3Q4/1Q4Q1/4Q3/2Q4Q/Q4Q2/pp1Q4/kBNN1KB1 w - - 0 1" }],
-  ])("the complete text of the MCP tool %s fits into 4000 characters for %o", async (tool, args) => {
-    const result = await (await newest.overHttp(app.url)).ask(tool, args);
-    expect(result.isError, result.text).toBe(false);
-    expect(result.text.length).toBeLessThanOrEqual(4000);
-    expect(result.text).toContain("  a b c d e f g h");
-  });
+  ])(
+    "the text of the MCP tool %s has at most 4000 characters and is complete; arguments: %o",
+    async (tool, args) => {
+      const result = await (await newest.overHttp(app.url)).ask(tool, args);
+      expect(result.isError, result.text).toBe(false);
+      expect(result.text.length).toBeLessThanOrEqual(4000);
+      expect(result.text).toContain("  a b c d e f g h");
+    },
+  );
 
   test.each([
     ["without a depth", {}, undefined],

@@ -16,7 +16,7 @@ function start(inAll: number, perAddress: number) {
   };
 }
 
-test("while an address has the maximum number of open streams, its new streams are refused, but not the streams of other addresses", async () => {
+test("if an address has the maximum number of open streams, its next stream is refused, but other addresses can open streams", async () => {
   const open = start(10, 2);
   const [first, second] = [await open("a"), await open("a")];
   await expect(open("a")).rejects.toMatchObject({

@@ -181,7 +181,7 @@ describe("a reflection stream", () => {
     expect(answers.length).toBeGreaterThan(0);
   });
 
-  test("a gRPC reflection stream ends when the server stops, even if the stream was opened afterwards", async () => {
+  test("when the server stops, open gRPC reflection streams end, and new streams end immediately", async () => {
     const { client, stop } = start();
     const stream = client.serverReflectionInfo(forever())[Symbol.asyncIterator]();
     await stream.next();

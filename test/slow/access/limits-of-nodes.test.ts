@@ -305,7 +305,7 @@ describeWith("redis")("limits while Redis", () => {
     expect([700, 1000]).toContain(engineMs);
   });
 
-  test("a search that was admitted without Redis does not count in Redis after Redis responds again", async () => {
+  test("if a node admitted a search while Redis did not respond, Redis does not count the search later", async () => {
     const { redis, limits } = await startNode();
     await run(limits, account);
     server.pause();

@@ -107,10 +107,10 @@ describe("configured engine files", () => {
   });
 
   test.each([
-    ["is not there", () => "/nowhere/stockfish"],
+    ["does not exist", () => "/nowhere/stockfish"],
     ["is a folder", () => createFolder()],
     [
-      "may not be executed",
+      "is not executable",
       () => {
         const file = goodEngine();
         chmodSync(file, 0o644);
@@ -118,7 +118,7 @@ describe("configured engine files", () => {
       },
     ],
   ])(
-    "the log reports a configured native engine that %s, and the other engines are still listed",
+    "if a configured native engine file %s, the log reports this file, and the other engines are listed",
     async (_, create) => {
       const file = create();
       const { ids, warnings } = await discover({ files: [file, goodEngine()] });
@@ -130,14 +130,18 @@ describe("configured engine files", () => {
 
   // Only engines that never become ready have a short timeout.
   test.each<[what: string, create: () => string, reason: string, startMs?: number]>([
-    ["prints something else", () => writeScript("echo hello; cat > /dev/null"), "within 500 ms", 500],
-    ["ends at once", () => writeScript("exit 1"), "closed its pipe"],
-    ["is silent", () => fakeEngine({ misbehaviour: "mute" }), "not ready within 500 ms", 500],
-    ["has no name", () => writeScript(`echo uciok; read a; read b; echo readyok; cat`), "it reports no name"],
+    ["does not speak UCI", () => writeScript("echo hello; cat > /dev/null"), "within 500 ms", 500],
+    ["exits immediately", () => writeScript("exit 1"), "closed its pipe"],
+    ["prints nothing", () => fakeEngine({ misbehaviour: "mute" }), "not ready within 500 ms", 500],
+    [
+      "reports no name",
+      () => writeScript(`echo uciok; read a; read b; echo readyok; cat`),
+      "it reports no name",
+    ],
     ["plays too badly", () => fakeEngine(), "it does not see the mate in two"],
     ["fails in a search", () => fakeEngine({ misbehaviour: "exit" }), "closed its pipe"],
   ])(
-    "a native engine that %s is not listed, and the log gives the reason",
+    "if a native engine %s, the engine is not listed, and the log gives the reason",
     async (_, create, reason, startMs) => {
       const file = create();
       const times = { ...defaultWatchTimes, startMs: startMs ?? defaultWatchTimes.startMs };

@@ -21,9 +21,8 @@ async function expectNoEngineAfterKill(state: string, through: readonly string[]
   await expect.poll(() => stillRunning(engines), { timeout: 10_000 }).toEqual([]);
 }
 
-test.each(["idle", "searching", "unstoppable"])(
-  "engines that are %s exit when their server is killed",
-  (state) => expectNoEngineAfterKill(state),
+test.each(["idle", "searching", "unstoppable"])("when a server is killed, its %s engines exit", (state) =>
+  expectNoEngineAfterKill(state),
 );
 
 testWith("namespaces", "util-linux")(

@@ -128,7 +128,7 @@ describe("the configured user", () => {
     "namespaces",
     "util-linux",
   )(
-    "an engine that runs as a configured user cannot read the folder of the key database, even if all users may",
+    "an engine that runs as a configured user cannot read the folder of the key database, even if its permissions allow all users to read",
     async () => {
       const open = createFolder();
       const sandbox = await createSandbox({ userName: "games", hide: open });
@@ -224,9 +224,9 @@ describeWith(
 
   test.each([
     ["has no other user", ["--user", "--map-root-user"], ":"],
-    ["may not change users", ["--mount"], 'set -- setpriv --bounding-set=-setuid "$@"'],
+    ["cannot change users", ["--mount"], 'set -- setpriv --bounding-set=-setuid "$@"'],
   ])(
-    "a server that runs as root and %s starts no engine, and the error says how to fix the problem",
+    "if a server that runs as root %s, no engine starts, and the error says how to fix the problem",
     (_, unshare, prepare) => {
       const { error } = runAsRoot(programOfRoot(), { unshare, prepare });
       expect(error).toContain("cannot run engines as nobody here");

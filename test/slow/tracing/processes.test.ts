@@ -118,7 +118,7 @@ describe("a server with a trace collector", () => {
   test.each([
     ["there is no collector", freePort],
     ["its collector never answers", silentCollector],
-  ])("a server logs once that %s, keeps answering requests, and can be stopped", async (_, portOf) => {
+  ])("if %s, the server logs this once, keeps answering requests, and can be stopped", async (_, portOf) => {
     const server = await serve({
       OTEL_EXPORTER_OTLP_ENDPOINT: `http://127.0.0.1:${await portOf()}`,
       OTEL_EXPORTER_OTLP_TIMEOUT: "300",

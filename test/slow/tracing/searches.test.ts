@@ -206,7 +206,7 @@ describe("a sampler that samples no traces", () => {
     expect(lines[0]).toMatchObject({ trace_id: undefined });
   });
 
-  test("a trace that the caller sampled is recorded even if the server samples none, and the exemplar names the span", async () => {
+  test("if the caller's trace is sampled, the server records its spans even with the sampling ratio 0, and the exemplar names the span", async () => {
     const { traceId, headers } = createTraceContext();
     await evaluate(app.url, { depth: 1 }, headers);
     const { span } = await kept.trace(traceId);

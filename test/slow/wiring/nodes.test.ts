@@ -41,7 +41,7 @@ describeWith("redis")("nodes with a shared Redis", () => {
   const [one, other] = apps as [RunningApp, RunningApp];
   const begun = () => engines.reduce((sum, { begun: each }) => sum + each, 0);
 
-  test("nodes with a shared Redis run one search for equal requests at the same time, but a separate search for a stream", async () => {
+  test("nodes with a shared Redis run one search for equal concurrent requests, but an equal stream gets a separate search", async () => {
     // The first request is slow, because it loads and compiles modules.
     await Promise.all(apps.map((app) => ask(app, { fen: fenOf(1), depth: 5 })));
     const before = begun();

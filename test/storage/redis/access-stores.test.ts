@@ -47,7 +47,7 @@ describeWith("redis")("in a Redis", () => {
     expect(await other?.findByHash("hash of a")).toMatchObject({ revokedAt: 5 });
   });
 
-  test("a failed write to Redis is reported as possibly done only if the command was sent", async () => {
+  test("if a write to Redis fails, its outcome is reported as unknown only if the command was sent", async () => {
     const redis = await connect(undefined, { operationMaxMs: 200, connectMaxMs: 10_000 });
     const keys = createRedisKeyStore(redis);
     await keys.create(keyRecord({ id: "a" }));

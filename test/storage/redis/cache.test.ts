@@ -39,7 +39,7 @@ describeWith("redis")("answers in Redis", () => {
     return Array.isArray(keys) ? keys.map(String) : [];
   };
 
-  test("all nodes with the same format find cached answers in Redis", async () => {
+  test("nodes that use the same answer format share cached answers in Redis", async () => {
     const [here, there] = [await connect("nodes:", patient), await connect("nodes:", patient)];
     createRedisCache<Value>(here, { bytes: 1e6, format }).set("a", one);
     const [key = ""] = await until(

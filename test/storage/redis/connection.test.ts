@@ -122,7 +122,7 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("a Redis connection starts as down if Redis does not answer, and tries again", async () => {
+  test("a Redis connection is reported as down at its start if no Redis server is running", async () => {
     using one = await openRedis({ url: `redis://127.0.0.1:${await freePort()}`, prefix: "x:", times });
     expect(one.health).toMatchObject({ kind: "down", why: expect.stringContaining("ECONNREFUSED") });
     await expect(one.ask("PING", [])).rejects.toThrow("ECONNREFUSED");
@@ -227,7 +227,7 @@ describeWith("redis")("a Redis with users", () => {
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
-  test("a Redis connection uses the user in the URL, who may have access only to keys with the prefix", async () => {
+  test("a Redis connection uses the user in the URL, even if this user has access only to keys with the prefix", async () => {
     using one = await openRedis({ url: at("kibitz:geheim"), prefix: "kibitz:", times: patient });
     expect(await one.ask("ACL", [], ["WHOAMI"])).toBe("kibitz");
   });

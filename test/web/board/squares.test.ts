@@ -7,17 +7,20 @@ test("the top left square of the board is a8 for White and h1 for Black", () => 
 });
 
 test.each([
-  ["ArrowUp", "e2", "white", "e3"],
-  ["ArrowUp", "e2", "black", "e1"],
-  ["ArrowLeft", "e2", "white", "d2"],
-  ["ArrowLeft", "e2", "black", "f2"],
-  ["ArrowLeft", "a2", "white", "a2"],
-  ["End", "b2", "white", "h2"],
-  ["PageUp", "b2", "white", "b8"],
-  ["x", "e2", "white", undefined],
-] as const)("the key %s moves the cursor from %s, seen by %s, to %s", (key, from, orientation, to) => {
-  expect(squareByKey(key, from, orientation)).toBe(to);
-});
+  ["white", "ArrowUp", "e2", "e3"],
+  ["black", "ArrowUp", "e2", "e1"],
+  ["white", "ArrowLeft", "e2", "d2"],
+  ["black", "ArrowLeft", "e2", "f2"],
+  ["white", "ArrowLeft", "a2", "a2"],
+  ["white", "End", "b2", "h2"],
+  ["white", "PageUp", "b2", "b8"],
+  ["white", "x", "e2", undefined],
+] as const)(
+  "with %s at the bottom of the board, the key %s moves the cursor from %s to %s",
+  (orientation, key, from, to) => {
+    expect(squareByKey(key, from, orientation)).toBe(to);
+  },
+);
 
 test("the board finds the pieces of a FEN, and no pieces in an invalid FEN", () => {
   expect([...piecesOf("8/8/8/3k4/8/8/8/K7 w - - 0 1")]).toEqual([
@@ -27,7 +30,7 @@ test("the board finds the pieces of a FEN, and no pieces in an invalid FEN", () 
   expect(piecesOf("nonsense").size).toBe(0);
 });
 
-test("the board finds the centre of a square from either side", () => {
+test("the board finds the centre of a square when White is at the bottom, and when Black is at the bottom", () => {
   expect(middleOf("a8", "white")).toEqual([0.5, 0.5]);
   expect(middleOf("a8", "black")).toEqual([7.5, 7.5]);
 });

@@ -92,7 +92,7 @@ test("a caller without a key is asked to contact the owner if the service create
   expect(asking("get_api_key")).toBeUndefined();
 });
 
-test("the page reports a service that does not respond, and quotes the response from another program", () => {
+test("the page reports that the service does not respond, or shows the HTTP status that another program sent", () => {
   expect(problemWords(new TypeError("Failed to fetch"), caller)?.title).toBe("The service does not answer");
   expect(problemWords(new ConnectError("HTTP 404", Code.Unimplemented), caller)?.details[0]).toContain(
     "HTTP 404",

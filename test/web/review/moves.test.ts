@@ -103,14 +103,14 @@ test("tried moves are added to the PGN of a review, and without tried moves the 
 });
 
 test.each([
-  [cp(125), "1.25 for White"],
-  [cp(-40), "0.40 for Black"],
-  [cp(0), "equal"],
-  [mate(3), "mate in 3 for White"],
-  [mate(-1), "mate in 1 for Black"],
-  [mate(0), "checkmate"],
+  ["1.25 for White", cp(125)],
+  ["0.40 for Black", cp(-40)],
+  ["equal", cp(0)],
+  ["mate in 3 for White", mate(3)],
+  ["mate in 1 for Black", mate(-1)],
+  ["checkmate", mate(0)],
   [undefined, undefined],
-])("the words for a score are: %2$s (case %#)", (score, words) => {
+])("a score is described in words as: %s", (words, score) => {
   expect(scoreWords(score)).toBe(words);
 });
 
