@@ -30,7 +30,7 @@ export interface AccessOptions {
   readonly knownMs?: number;
   readonly stores: {
     readonly keys: KeyStore;
-    /** Keeps the used engine time across restarts. Undefined if several nodes share a store. */
+    /** Stores the used engine time, so that a restart does not reset the limits. Undefined if several nodes share a store. */
     readonly usage?: UsageStore;
   };
   readonly shared?: SharedAccess;

@@ -39,8 +39,8 @@ export function createLongCalls() {
       return release;
     },
     /**
-     * If the caller has a batch or review in flight, calls `admit` with `signal`, so that `admit` may wait until a search ends.
-     * Otherwise, or if too many requests of the caller are waiting, calls `admit` with undefined.
+     * If the caller has a batch or review in flight, calls `admit` with `signal`. `admit` may then wait until a search ends.
+     * If the caller has no such call in flight or too many waiting requests, calls `admit` with undefined.
      */
     async admitSingle<T>(
       subject: string,

@@ -239,7 +239,7 @@ export function isWorthStoring(limits: DepthAndNodes): boolean {
 
 type DepthAndNodes = Pick<ValidatedRequest, "depth" | "nodes">;
 
-/** Uses the limits instead of a measured time. If the load mattered, only some positions of a reviewed game would be stored. */
+/** Uses the limits of the search, because a measured time depends on the load of the machine. */
 function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNodes: number): boolean {
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }

@@ -32,7 +32,7 @@ import type { ReadQueuePosition, Scheduler, Slot } from "./scheduler.ts";
 
 /** Equal requests share one search. No search runs if the game is over or the result is cached or stored. */
 export interface Analyzer {
-  /** Returns the final state. Throws the abort reason of `signal`. Each flow gets the same engine time. */
+  /** Returns the final state. Throws the abort reason of `signal`. All waiting flows get equal engine time. */
   analyze(request: ValidatedRequest, flow: string, signal: AbortSignal, terms?: Terms): Promise<Analysis>;
   /** Yields each new queue position, and then a state for each iteration. Only the last state has a `stopReason`. */
   follow(

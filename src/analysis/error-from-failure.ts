@@ -1,7 +1,7 @@
 import type { EngineFailure } from "../engine/engine.ts";
 import { KibitzError } from "../errors/errors.ts";
 
-/** The message of the engine itself appears only in the log. */
+/** The error does not contain the message of the engine. That message appears only in the log. */
 export function errorFromFailure(failure: EngineFailure): KibitzError {
   switch (failure.kind) {
     case "overtime":

@@ -10,7 +10,7 @@ export function resultFromJson(json: unknown): SearchResult | undefined {
   return isFinal && result.deterministic ? result : undefined;
 }
 
-/** Also accepts a result of a search that a time limit ended, unlike {@link resultFromJson}. */
+/** Accepts a result of a search that a time limit ended. {@link resultFromJson} rejects such a result. */
 export function lastResultFromJson(json: unknown): SearchResult | undefined {
   return isSearchResult(json) && json.endedBy !== undefined && json.endedBy !== "stop" ? json : undefined;
 }

@@ -144,7 +144,10 @@ export interface IntegerBounds {
   readonly maximum: number;
 }
 
-/** Returns the bounds from the field's buf.validate rule, or the bounds of the type. For a list, the bounds of each item. */
+/**
+ * Returns the bounds from the field's buf.validate rule, or the bounds of the type. For a list, returns the bounds of each
+ * item.
+ */
 export function boundsOfField(field: DescField, ofType: IntegerBounds): IntegerBounds {
   const { type } = getOption(field, fieldRules);
   const rules = (type.case === "repeated" ? type.value.items?.type : type)?.value;

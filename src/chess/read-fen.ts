@@ -98,7 +98,7 @@ function problemIn(part: FenPart, message: string | undefined): FenProblem | und
   return message === undefined ? undefined : { message, part };
 }
 
-/** Returns the castling rights if no king or rook on its home square has moved. */
+/** Returns the castling rights if kings and rooks on their home squares have never moved. */
 function castlingAtHome(board: Board): string {
   const reading = readCastling("KQkq", board, false);
   const removed = reading.kind === "castling" ? reading.removed : "KQkq";

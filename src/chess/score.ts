@@ -1,6 +1,6 @@
 import type { Color, Terminal, TerminalReason } from "./position.ts";
 
-/** `lower`: the true score is greater or equal. `upper`: the true score is less or equal. */
+/** `lower`: the true score is at least this score. `upper`: the true score is at most this score. */
 export type Bound = "exact" | "lower" | "upper";
 
 export interface Wdl {

@@ -27,7 +27,9 @@ const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type Item = MessageInitShape<typeof batch.output>;
 
-/** The error quota counts at most this number of rejected items. Items that took long to reject are always counted. */
+/**
+ * The error quota counts at most this number of rejected items with a cost of 1. Items with a higher cost are always counted.
+ */
 const violationsMax = 20;
 
 /** After one of these errors, all further items of the batch would be rejected with the same error. */

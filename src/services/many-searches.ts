@@ -66,7 +66,7 @@ const pauseMaxMs = 1000;
 interface RetryOptions {
   /** Returns the time when any task of the same call last made progress, by `performance.now()`. */
   readonly progressedAt: () => number;
-  /** If the call makes no progress for this number of milliseconds, the task is not retried any more. */
+  /** If the call has made no progress for this number of milliseconds, the task is not retried. */
   readonly patienceMs?: number;
 }
 

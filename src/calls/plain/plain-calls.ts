@@ -26,7 +26,7 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
       const message = await read(request, context.account);
       return write(await calls.unary(method)(message, { ...context, method }));
     },
-    /** A field of a oneof that is not set is null. */
+    /** In each yielded message, an unset field of a oneof is null. */
     async *stream(method: DescMethod, request: Plain): AsyncGenerator<unknown> {
       const { read, write } = codecOf(method);
       const message = await read(request, context.account);

@@ -24,8 +24,8 @@ export interface MessageReading {
 }
 
 /**
- * Accepts only the field names of the proto file, and no conversion between JSON types. `null` means "not set".
- * Throws if the message type has a map, a oneof or a signed integer, which requests of the API do not have.
+ * Accepts only the field names of the proto file, and does not convert JSON types. `null` means "not set".
+ * Throws if the message type has a map, a oneof or a signed integer. Requests of the API have no such fields.
  */
 export function createMessageReader(desc: DescMessage): (json: unknown) => MessageReading {
   const read = createObjectReader("The request", desc);

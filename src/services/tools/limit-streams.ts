@@ -10,7 +10,9 @@ interface StreamLimits {
 
 type Method<Q, A> = (request: Q, call: Call) => AsyncIterable<A>;
 
-/** Rejects a stream with `overloaded` while too many streams are open. Used for health checks, which have no rate limits. */
+/**
+ * Rejects a stream with `overloaded` while too many streams are open, because rate limits do not count health and reflection.
+ */
 export function limitStreams<Q, A>(
   { inAll, perAddress, addressOf }: StreamLimits,
   method: Method<Q, A>,
