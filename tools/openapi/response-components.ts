@@ -2,7 +2,7 @@ import { STATUS_CODES } from "node:http";
 import { type Json, refTo } from "./json.ts";
 
 export interface ResponseComponents {
-  /** Returns a reference. A response with several error codes is named after `operationId`. */
+  /** Adds a response and returns a reference. If the response has several error codes, its name contains `operationId`. */
   readonly share: (response: Json, status: number, codes: readonly string[], operationId: string) => Json;
   all(): Json;
 }

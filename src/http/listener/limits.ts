@@ -9,7 +9,7 @@ export const listenerLimits = {
   keepAliveTimeoutMs: 65_000,
   /**
    * The timeout for a connection with calls if no byte is sent or received. Envoy has the same timeout for streams.
-   * A call can be silent for 72 s while it waits and searches. After this time, clients that watch a health status must reconnect.
+   * A call can be silent for 72 s while it waits and searches. Clients that watch a health status must reconnect.
    */
   silenceTimeoutMs: 300_000,
   /** The maximum size of the headers together with the request target. Node has the same default. */
