@@ -168,7 +168,7 @@ function explained(issuer: KeyIssuer): KeyIssuer {
   };
 }
 
-/** The server has already waited some seconds for a locked database, so a client that retries sooner would probably fail again. */
+/** The server has already waited some seconds for a locked database, so an earlier retry by the client would probably fail. */
 const retryAfterMs = 5000;
 
 function explain(cause: unknown): never {

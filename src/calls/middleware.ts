@@ -99,7 +99,7 @@ export function withSuggestions(preflight: PreflightMessage): Middleware {
   };
 }
 
-/** Returns false for a batch that is long or has unreadable items. The error for such a batch does not contain a corrected request. */
+/** Returns false for a batch that is long or has unreadable items. Its error does not contain a corrected request. */
 function isShort({ method, outcome, unreadable }: Call): boolean {
   return !batchMethods.includes(method) || (outcome.readBytes <= requestMaxBytes && !unreadable?.size);
 }

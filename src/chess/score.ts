@@ -65,7 +65,7 @@ export function winPercentOfCp(cp: number): number {
   return 50 + 50 * winningChances(cp);
 }
 
-/** For a checkmate, returns mate 0 and 100 % wins for the winner. For a draw, returns 0 centipawns. From White's point of view. */
+/** From White's point of view. A checkmate is mate 0 with 100 % wins for the winner, and a draw is 0 centipawns. */
 export function scoreOfTerminal(terminal: Terminal): Score & { readonly bound: "exact"; readonly wdl: Wdl } {
   if (terminal.winner === undefined) {
     return { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: { win: 0, draw: 1000, loss: 0 } };

@@ -10,7 +10,7 @@ export interface Opening {
 }
 
 export interface Openings {
-  /** Returns the opening of the last position that has an opening name. Finds transpositions too. Returns undefined for Chess960. */
+  /** Returns the opening of the last position with an opening name. Finds transpositions. Returns undefined for Chess960. */
   find(positions: readonly Position[]): Opening | undefined;
 }
 

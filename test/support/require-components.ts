@@ -8,7 +8,7 @@ declare module "vitest" {
   }
 }
 
-/** Reports once which components this machine lacks, and how to install them. In CI, a missing component or a skipped test fails the run. */
+/** Reports missing components and how to install them. In CI, a missing component or a skipped test fails the run. */
 export default function requireComponents(project: TestProject): () => void {
   const { needs } = project.getProvidedContext();
   const missing = needs.filter((need) => !components[need].isHere());
