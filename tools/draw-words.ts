@@ -25,7 +25,7 @@ show("Test names", draw(20, tests, testNames));
 show("Sentences of the documents", draw(20, documents, sentences));
 
 function comments(source: string): readonly Piece[] {
-  return [...source.matchAll(/\/\*\*([\s\S]*?)\*\/\s*(.*)/g)].map(([, comment = "", place]) => ({
+  return [...source.matchAll(/^\s*\/\*\*\s([\s\S]*?)\*\/\s*(.*)/gm)].map(([, comment = "", place]) => ({
     text: comment.replaceAll(/^\s*\*/gm, ""),
     place,
   }));

@@ -15,7 +15,7 @@ export interface Refusal {
   readonly retryAfterMs: number;
 }
 
-/** Rounds the wait up to full seconds. Otherwise, a client that waits for this time would retry too early. */
+/** Rounds the wait up to full seconds, because a client that waits for a time rounded down would retry too early. */
 function limitError(
   code: ErrorCode,
   quota: string,

@@ -39,7 +39,7 @@ function judgementOfLoss(loss: number): Judgement | undefined {
   return loss >= 0.3 ? "blunder" : loss >= 0.2 ? "mistake" : loss >= 0.1 ? "inaccuracy" : undefined;
 }
 
-/** `cp` is the score before the mate appeared or after the mate was lost, in centipawns for the side with the mate. */
+/** `cp` is the score of the position without the mate, in centipawns from the view of the side that could give mate. */
 function judgementOfMate(cp: number): Judgement {
   return cp > 999 ? "inaccuracy" : cp > 700 ? "mistake" : "blunder";
 }

@@ -35,7 +35,7 @@ export function createStoreLog(
   log: Pick<Log, "info" | "warn">,
   { name, meanwhile, setDegraded = () => {} }: StoreLogOptions,
 ): StoreWatch {
-  /** Reads and writes are separate entries, because a store on a full disk can still be read. */
+  /** Reading and writing a store are separate entries, because a store on a full disk can still be read. */
   const failing = new Set<string>();
   return {
     failed(what, error) {

@@ -141,7 +141,7 @@ export function toolCallOf({ call, message }: Sent, id: number): string {
   return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
 }
 
-/** Every protocol with each of its encodings. MCP has no tool for batches. */
+/** Every protocol with each of its encodings. MCP is included, but has no tool for batches. */
 export const waysIn: readonly WayIn[] = [
   plain("plain JSON", allCalls, "application/json"),
   plain("plain JSON as lines", ["evaluateBatch", "reviewGame"], "application/x-ndjson"),

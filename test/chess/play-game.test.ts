@@ -24,7 +24,7 @@ test.each([
   expect(game.last).toEqual(positions.at(-1));
 });
 
-test("a game of any length is played on one board if only the last position is needed", () => {
+test("if only the last position is needed, a game of any length is played on a single board object", () => {
   const clone = vi.spyOn(Chess.prototype, "clone");
   const boardsFor = (moves: readonly string[]) => {
     clone.mockClear();

@@ -161,7 +161,7 @@ describe("the greeting", () => {
     },
   );
 
-  test("an engine keeps running if its client disconnects after the engine start", async () => {
+  test("an engine that has started keeps running if its client disconnects", async () => {
     const caller = new AbortController();
     const conversation = greetedScript();
     const session = await start(conversation, buildOf(), caller.signal);

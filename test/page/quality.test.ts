@@ -91,7 +91,7 @@ describeWith("chromium")("the quality of the page", () => {
     expect(await moving).toBe(0);
   });
 
-  test("the page restores its position after Back, after Forward, and from its link in another tab", async () => {
+  test("the page shows the same chess position after Back, after Forward, and if its link is opened in another tab", async () => {
     const page = await kibitz.open({ address: "#moves=e4_e5&depth=2" });
     await page.getByText("Depth 2", { exact: true }).waitFor();
     const fen = page.getByRole("textbox", { name: "FEN" });

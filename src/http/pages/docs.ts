@@ -86,7 +86,7 @@ const docsHtml = (root: "./" | "../"): string =>
 <script src="${root}docs/start.js"></script>`,
   });
 
-/** Styles for Swagger UI with the colours of the web page. Some colours of Swagger UI have too little contrast. */
+/** Styles for Swagger UI with the colours of the web page, because some of Swagger UI's own colours have too little contrast. */
 const docsStyle = `
 html.dark-mode { background: var(--ground) }
 .site-header { max-width: 1460px; padding-inline: 20px }

@@ -36,7 +36,7 @@ export interface LimitStoreOptions {
 
 interface RedisLimitStore extends LimitStore, AsyncDisposable {}
 
-/** Never sends a command twice. If the connection breaks, a failed request may be counted, and engine time may be lost. */
+/** Never sends a command twice. So if the connection breaks, a refused request may be counted, or used engine time may not be counted. */
 export function createRedisLimitStore(
   redis: Redis,
   { heldMs = defaultHeldMs }: LimitStoreOptions = {},

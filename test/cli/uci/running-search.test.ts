@@ -105,7 +105,7 @@ describe("an infinite search", () => {
 });
 
 describe("a clock", () => {
-  test("kibitz uci ends a search at its own time limit, even if the service continues", async () => {
+  test("kibitz uci ends a search when the time limit is over, even if the service continues the search", async () => {
     const { hear, hearWithin, last } = talk();
     await hear("go wtime 30960 btime 1000");
     last().find(stateOf(6, ["e2e4"]));

@@ -169,7 +169,7 @@ describeWith("redis")("limits of several nodes", () => {
     expect(await redis.ask("EXISTS", ["window:free/engine one", "window:free/engine other"])).toBe(2);
   });
 
-  test("a caller who used up the error quota by refusals on two nodes is refused by at least one of these nodes", async () => {
+  test("if refusals on two nodes together use up a caller's error quota, at least one of the nodes refuses the caller", async () => {
     const plan = planWith([{ name: "refusals", quota: 10, windowS: 60, unit: "refusal" }]);
     const [one, other] = await startNodes(2);
     const account = keyless(plan);

@@ -75,7 +75,7 @@ test("the page doubles the wait after each failed request, up to 15 seconds", as
   expect(seconds).toEqual([0.5, 1, 2, 4, 8, 15, 15]);
 });
 
-test("pages that the service refused at the same time retry at different times", async () => {
+test("if the service refuses several pages at the same time, the pages retry at different times", async () => {
   const seconds = [0, 0.5, 1].map(async (random) => {
     vi.spyOn(Math, "random").mockReturnValueOnce(random);
     const busy = service([[refusal({ retryable: true, retryAfterMs: 4000 })]]);

@@ -2,7 +2,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 
 const lineMaxCharacters = 92;
 
-/** Invisible characters are escaped, so that nobody copies such characters without notice. */
+/** Invisible characters are escaped, so that nobody copies them without noticing. */
 const unseen = /[\u007f-\u009f\p{Cf}\p{Zl}\p{Zp}]/gu;
 
 interface Syntax {
