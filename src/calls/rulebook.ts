@@ -35,7 +35,7 @@ type Counted = Pick<Call, "account" | "outcome">;
 interface RulebookOptions {
   /** Starts a task that pauses regularly. Without pauses, a long game would block the event loop for tens of milliseconds. */
   readonly beginWork: BeginWork;
-  /** `admitRules` counts a request. `refuseUsedUp` throws if a window of the caller is used up, and counts nothing. */
+  /** `admitRules` counts a request. `refuseUsedUp` throws if the caller has used up a rate, and counts nothing. */
   readonly gate: {
     admitRules(counted: Counted): Promise<void>;
     refuseUsedUp(account: Account): Promise<void>;

@@ -99,7 +99,7 @@ function set(request: unknown, { pointer, allowed, instead }: Violation): boolea
   return nearest !== undefined;
 }
 
-/** Returns the object or list that contains the value, and the last step of the pointer. */
+/** Returns the object or list that contains the value at a JSON pointer, and the value's key or index in it. */
 function placeOf(
   request: unknown,
   pointer: string,

@@ -30,8 +30,8 @@ export function readText(file: string, stdin: Readable): Promise<string> {
 }
 
 /**
- * Supports gzip, zstd, UTF-8, and UTF-16 with a byte order mark. Throws Error for other archives and for damaged data.
- * Reads a line that is not UTF-8 as Windows-1252, a superset of Latin-1, which is the character set of PGN.
+ * Decompresses gzip and zstd. Decodes UTF-8, and UTF-16 with a byte order mark. Decodes a line that is not valid UTF-8 as
+ * Windows-1252, which contains the character set of PGN. Throws Error for other compressed formats and damaged data.
  */
 export async function* textOfBytes(blocks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void> {
   const { head, all } = await readHead(bytesOf(blocks));

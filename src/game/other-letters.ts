@@ -68,7 +68,7 @@ export function* inEnglish(
   return { source: { ...source, text }, warning: pgnCorrected(source, { message, ...place }) };
 }
 
-/** Adds the PGN with English letters to an error, as a suggestion. */
+/** Adds a suggestion to an error: the same PGN with the English piece letters. */
 export function* suggestEnglish(thrown: unknown, source: PgnSource, end?: number): Generator<void, unknown> {
   if (source.text.length > suggestionMaxCharacters) {
     return thrown;

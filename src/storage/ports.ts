@@ -137,7 +137,7 @@ export interface EngineTime {
 
 /** Keeps the used engine time across restarts. After StoreUnavailable nothing has changed. */
 export interface UsageStore {
-  /** If the stored window ends at another time, stores the earlier time, because a wrong clock may have been fast. */
+  /** If the stored window and `used` have different ends, keeps the earlier end, because the later end may come from a fast clock. */
   add(used: readonly EngineTime[], now: number): Promise<void>;
   /** Resolves with the windows that end after `now`. */
   current(now: number): Promise<readonly EngineTime[]>;

@@ -11,7 +11,7 @@ export interface TracingSettings {
   readonly exportMaxMs: number | undefined;
 }
 
-/** An invalid variable only causes a warning, because OpenTelemetry's specification forbids that the start fails. */
+/** An invalid variable only causes a warning: by OpenTelemetry's specification, it must not stop the program from starting. */
 type WantedTracing =
   | { readonly kind: "off"; readonly warnings: readonly string[] }
   | { readonly kind: "on"; readonly settings: TracingSettings; readonly warnings: readonly string[] };

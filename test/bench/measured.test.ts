@@ -13,6 +13,6 @@ test.each(["bench", "nightly"])("replacing the block %s of docs/measured.md chan
   expect(pageWith(first, name, "new figures")).toBe(first);
 });
 
-test("replacing a block that docs/measured.md does not have throws an error", () => {
+test("an error is thrown if the block to replace is not in docs/measured.md", () => {
   expect(() => pageWith(page, "capacity", "figures")).toThrow("docs/measured.md has no block capacity");
 });

@@ -258,7 +258,7 @@ describe("castling", () => {
   });
 });
 
-test("the description of the reply to a move has the FEN after both moves", () => {
+test("the description of the opponent's reply has the FEN after the move and the reply", () => {
   expect(describeReply(positionOf(startFen), "d2d4", "g8f6")).toMatchObject({
     san: "Nf6",
     fenAfter: "rnbqkb1r/pppppppp/5n2/8/3P4/8/PPP1PPPP/RNBQKBNR w KQkq - 1 2",

@@ -26,7 +26,7 @@ test("GET /problems lists every code of the catalog", async () => {
   }
 });
 
-test("problem pages load no files, run no scripts and may be cached", async () => {
+test("the pages that explain error codes load no files, run no scripts and may be cached", async () => {
   const { base } = await start();
   const { headers } = await fetch(`${base}/problems/overloaded`, { headers: { accept: "text/html, */*" } });
   expect(Object.fromEntries(headers)).toMatchObject({

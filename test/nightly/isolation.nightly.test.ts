@@ -14,7 +14,7 @@ import type { EngineChoice } from "./engine-choices.ts";
 import { choiceOfRow, engineRows } from "./engine-rows.ts";
 
 /**
- * Requests to each engine that could affect later searches. The callers outnumber the slots, so every engine serves several
+ * How many requests each engine gets that try to affect later searches. The callers outnumber the slots, so every engine serves several
  * callers.
  */
 const abusingCalls = 1500;

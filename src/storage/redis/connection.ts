@@ -11,7 +11,7 @@ import { textsOf } from "./replies.ts";
 const redisTimes = {
   /** The documentation promises half a second. This timeout is shorter, because timers may fire late. */
   operationMaxMs: 450,
-  /** The timeout of a connection attempt, and of the login afterwards. */
+  /** The timeout for connecting, and again for the login. */
   connectMaxMs: 1000,
   /** The timeout of brief commands, which only save time. Waiting longer would take more time than a command saves. */
   boundedCallMaxMs: 100,

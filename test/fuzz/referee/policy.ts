@@ -29,7 +29,7 @@ export type Row = {
   readonly id: string;
   /** Describes what python-chess does. */
   readonly referee: string;
-  /** The documentation contains this sentence, which requires the difference. */
+  /** The sentence in the documentation that says that the two results must differ. */
   readonly contract: string;
 } & (
   | {

@@ -13,7 +13,7 @@ test("the page marks the word at the position of the error if this word is not t
   expect(text.slice(place.start, place.end)).toBe("Ke3");
 });
 
-test("the page marks nothing at the end of the text", () => {
+test("if an error is at the end of the text, the page marks no character", () => {
   expect(placeOfToken(text, text.length, "")).toEqual({ start: text.length, end: text.length });
 });
 
