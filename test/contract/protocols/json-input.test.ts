@@ -143,7 +143,7 @@ describe("a refusal with its pointer", () => {
     ["an empty move", { moves: [""] }, "/moves/0", "illegal_move"],
     ["an unknown path", { path: "gpu" }, "/path", "out_of_range"],
     ["null for an option", { options: { skill_level: null } }, "/options/skill_level", "invalid_option"],
-  ])("plain JSON refuses %s, and the error points to the invalid field", async (_, wrong, pointer, code) => {
+  ])("the error points to the invalid field if a JSON request has %s", async (_, wrong, pointer, code) => {
     expect(await violationsOf({ fen, ...wrong })).toMatchObject([{ pointer, code }]);
   });
 
@@ -158,7 +158,7 @@ describe("a refusal with its pointer", () => {
     ["an empty body", "", ""],
     ["a thousand open brackets", "[".repeat(1000), ""],
     ["invalid UTF-8", Uint8Array.of(0x7b, 0x22, 0xff, 0x22, 0x7d), ""],
-  ])("plain JSON refuses %s, and the error points to the invalid field", async (_, text, pointer) => {
+  ])("the error points to the invalid field if a JSON request has %s", async (_, text, pointer) => {
     expect(await violationsOf(text)).toMatchObject([{ pointer, code: "malformed_json" }]);
   });
 });
