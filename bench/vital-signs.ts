@@ -20,7 +20,7 @@ export function vitalSignsOf(pid: number): VitalSigns {
 }
 
 /** The processor time in user mode and kernel mode. The resolution is 10 ms. */
-export interface CpuTimes {
+interface CpuTimes {
   readonly ownMs: number;
   /** The time of all child processes and their own child processes. Includes processes that have exited. */
   readonly startedMs: number;

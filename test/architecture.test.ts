@@ -1,3 +1,4 @@
+import { globSync, readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { type Import, importsOf, readSources } from "./support/imports.ts";
 
@@ -156,6 +157,23 @@ test("only the command line and config.ts read process.env", () => {
       /\bprocess\s*\.\s*env\b|\benv\b[^}]*\}\s*=\s*process\b|import.*\benv\b.*process/.test(text),
     );
   expect(reading.map(({ path }) => path)).toEqual([]);
+});
+
+test("an exported name is used in another file", () => {
+  const configs = globSync("vitest*.ts").map((path) => ({ path, text: readFileSync(path, "utf8") }));
+  const files = [...configs, ...readSources(["src", "web", "test", "bench", "tools"])];
+  const filesOfWord = new Map<string, Set<string>>();
+  for (const { path, text } of files) {
+    for (const [word] of text.matchAll(/[\w$]+/g)) {
+      filesOfWord.set(word, (filesOfWord.get(word) ?? new Set()).add(path));
+    }
+  }
+  const unused = files.flatMap(({ path, text }) =>
+    [...text.matchAll(/^export (?:async )?(?:function\*?|const|class|type|interface) ([\w$]+)/gm)]
+      .filter(([, name = ""]) => filesOfWord.get(name)?.size === 1)
+      .map(([, name]) => `${path}: ${name}`),
+  );
+  expect(unused).toEqual([]);
 });
 
 /** Returns the module of a file, or the file name if no folder contains the file. Each protocol is a module. */

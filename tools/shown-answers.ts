@@ -74,7 +74,7 @@ export function partsOf(command: string) {
   return { path: pathname + search, headers, body: /-d '([^']+)'/.exec(command)?.[1] };
 }
 
-export interface RecordedExample {
+interface RecordedExample {
   readonly summary: string;
   readonly method: string;
   readonly call: string;

@@ -6,7 +6,7 @@ import { quantile } from "./statistics.ts";
 
 const run = promisify(execFile);
 
-export interface H2Load {
+interface H2Load {
   readonly url: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly bodyFile: string;

@@ -130,7 +130,7 @@ export function withRules(rules: Rules): Middleware {
   });
 }
 
-/** For GET, adds a weak ETag of the part of the response that never changes. If there is no such part, forbids caching. */
+/** Adds a weak ETag of the part of a GET response that never changes. If there is no such part, forbids caching. */
 export function withEtag(): Middleware {
   return around(async function* (messages, _, { method, isGet, outcome: { answerHeaders } }) {
     for await (const message of messages()) {

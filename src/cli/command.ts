@@ -14,7 +14,7 @@ export interface Command {
   run(input: CommandInput): Promise<number>;
 }
 
-export type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
+type CommandOption = NonNullable<ParseArgsConfig["options"]>[string] & {
   readonly value?: string;
   readonly about: string;
 };

@@ -46,7 +46,7 @@ function clocksOf(operations: ReadonlyMap<string, readonly string[]>): string {
   return halfmoves === undefined && fullmoves === undefined ? "" : `${halfmoves ?? 0} ${fullmoves ?? 1}`;
 }
 
-export interface FoundMove {
+interface FoundMove {
   readonly uci: string;
   /** Positive if White mates in this number of moves, negative if Black mates. Undefined if no mate was found. */
   readonly mate: number | undefined;

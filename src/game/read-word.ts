@@ -183,7 +183,7 @@ export function whyNoWord(word: string): string {
     : `begins with '${letter}', which is not a piece in PGN: the pieces are K, Q, R, B and N (in German K, D, T, L, S), and a pawn has no letter`;
 }
 
-/** For a word such as `Sf3`, returns the `S`: the word looks like a move, but its first letter is not a piece in PGN. */
+/** Returns the first letter of a word such as `Sf3`, which looks like a move but begins with no piece letter of PGN. */
 export function otherLetterIn(word: string): string | undefined {
   return /^(?:\d+[.…]+)?((?![a-hKQRBN])\p{L}{1,2}?)[a-h]?[1-8]?[-x:]?[a-h][1-8]/u.exec(word)?.[1];
 }

@@ -30,7 +30,7 @@ export const accessTimes = {
   busyMaxMs: defaultBusyMaxMs,
 } as const;
 
-export type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
+type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
 export interface OpenedStores {
   readonly stores: AccessOptions["stores"];

@@ -15,7 +15,7 @@ import type { SharingTimes } from "./redis.ts";
 import type { Service, ServiceOptions } from "./service.ts";
 import type { Config } from "./settings.ts";
 
-export interface NodeAmongOthers extends OpenedStores, AsyncDisposable {
+interface NodeAmongOthers extends OpenedStores, AsyncDisposable {
   /** The results that nodes share, and the claims of searches. The node that has the claim runs the search for all nodes. */
   readonly answers: ServiceOptions["shared"];
   announce(service: Service, port: number): void;

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, readlinkSync, writeFileSync } from "node:fs";
 
-export interface Vitals {
+interface Vitals {
   readonly rssBytes: number;
   /** The peak memory since the last call of {@link forgetPeak}. */
   readonly peakBytes: number;

@@ -2,7 +2,7 @@ import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import type { Answer } from "./ask.ts";
 
-export interface RawClient {
+interface RawClient {
   readonly socket: Socket;
   received(): string;
   /** Resolves with all received bytes after the connection is closed. Never rejects. */

@@ -118,7 +118,7 @@ export const turnedAway: Readonly<Record<string, Flood & { readonly statuses: re
   },
 };
 
-export interface Flooded {
+interface Flooded {
   readonly statuses: ReadonlyMap<number, number>;
   readonly withRetryAfter: number;
   readonly retryAfterS: number | undefined;
@@ -147,7 +147,7 @@ export async function floodWithRefusals(
   };
 }
 
-export interface Bystanders {
+interface Bystanders {
   /** Response times in milliseconds, without the time in which the caller or the service waited for a processor core. */
   readonly tookMs: readonly number[];
   readonly failed: number;

@@ -8,7 +8,7 @@ import { startServer } from "../support/start-server.ts";
 import { serviceSettings } from "./service-settings.ts";
 
 /** Many test files share one service, because starting a service for each file would take longer than the tests. */
-export interface SharedService {
+interface SharedService {
   readonly url: string;
   readonly port: number;
   readonly pid: number;

@@ -31,7 +31,7 @@ export function holdEngine(url: string): { leave(): Promise<void> } {
   };
 }
 
-export interface WayToLeave {
+interface WayToLeave {
   readonly way: string;
   readonly command: Command;
   readonly code: string;

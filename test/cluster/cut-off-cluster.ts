@@ -17,7 +17,7 @@ export const describeCutOff = describeWith("haproxy", "redis", "namespaces", "ro
 type Cable = "balancer" | "redis";
 
 /** Three nodes behind HAProxy. One node is in a separate network with two cables: one to HAProxy, and one to Redis. */
-export interface CutOffCluster {
+interface CutOffCluster {
   readonly url: string;
   /** The node with the separate network. */
   readonly away: Server;

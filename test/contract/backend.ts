@@ -16,7 +16,7 @@ import { enginesRunning, stillRunning } from "../engine/processes.ts";
 import { patienceMs } from "../support/patience.ts";
 import { chess960, middleGame, repeatable, testDeterminism, withoutClock } from "./determinism.ts";
 
-export interface BackendUnderTest {
+interface BackendUnderTest {
   readonly pickBuild: (builds: readonly EngineBuild[]) => EngineBuild | undefined;
   /** The depth in plies of a search that takes some tens of milliseconds. */
   readonly depth: number;

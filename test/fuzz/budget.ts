@@ -10,7 +10,7 @@ const shares = {
 
 export type TargetName = keyof typeof shares;
 
-export interface Budget {
+interface Budget {
   /** The seed of the first round. In each later round, the seed is higher by 1. */
   readonly seed: number;
   readonly milliseconds: number;

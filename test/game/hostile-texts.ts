@@ -41,7 +41,7 @@ export const refusedTexts: readonly NamedText[] = [
   ["brackets in brackets", `1. e4 ${upTo(`${"(d4".repeat(99)}${")".repeat(99)} `)}`],
 ];
 
-/** Of all valid games within the limits, these games take the longest to read and to write. */
+/** The valid games within the limits that take the longest to read and to write. */
 export const acceptedTexts: readonly NamedText[] = [
   ["a comment", `1. e4 {${upTo("x", size - 20)}}`],
   ["a comment of commands", `1. e4 {${upTo("[%clk [%eval [%csl Ra1,Ra1,", size - 30)}}`],

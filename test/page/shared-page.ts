@@ -9,7 +9,7 @@ import { buildPage } from "./support/build-page.ts";
 import { serveChromium } from "./support/launch-chromium.ts";
 
 /** Chromium and a service for all test files. Starting both for each file would take longer than the tests. */
-export interface SharedPage {
+interface SharedPage {
   readonly chromium: string;
   /** The address of a service without limits, such as `http://127.0.0.1:4711`. */
   readonly url: string;

@@ -18,7 +18,7 @@ export interface EnginesInProcess extends EngineBackend {
   readonly newest: Go | undefined;
 }
 
-export interface EnginesInProcessOptions {
+interface EnginesInProcessOptions {
   /** The depth in plies that a search reaches immediately. A deeper search runs until its time limit or until it is stopped. */
   readonly quickPlies?: number;
   readonly nodesAPly?: number;

@@ -2,7 +2,7 @@ import { globSync, readFileSync } from "node:fs";
 import { dirname, posix } from "node:path";
 import { fileURLToPath } from "node:url";
 
-export interface SourceFile {
+interface SourceFile {
   /** The path from the root of the repository, such as `src/chess/score.ts`. */
   readonly path: string;
   readonly text: string;

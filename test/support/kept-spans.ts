@@ -14,7 +14,7 @@ const settings: TracingSettings = {
   exportMaxMs: undefined,
 };
 
-export interface KeptSpans {
+interface KeptSpans {
   readonly all: readonly ReadableSpan[];
   /** Returns the spans of one trace as soon as the span of its request has ended. */
   trace(traceId: string): Promise<SpanTree>;
@@ -75,7 +75,7 @@ const indexOf = ({ attributes }: ReadableSpan) => Number(attributes["kibitz.inde
 /**
  * A span without children is shown as its name, and a span with children as a list: its name, then the shapes of its children.
  */
-export type Shape = string | readonly [string, ...Shape[]];
+type Shape = string | readonly [string, ...Shape[]];
 
 export function shapeOf({ span, below }: SpanTree): Shape {
   return below.length === 0 ? span.name : [span.name, ...below.map(shapeOf)];

@@ -2,7 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
-export interface WrittenPlan {
+interface WrittenPlan {
   readonly id: string;
   readonly limits: Readonly<Record<string, unknown>>;
 }

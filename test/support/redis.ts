@@ -4,7 +4,7 @@ import { openRedis, type Redis, type RedisTimes } from "../../src/storage/redis/
 import { type RedisProcess, startRedis } from "./start-redis.ts";
 import { useTemporaryFolder } from "./temporary-folder.ts";
 
-export interface RunningRedis extends Pick<RedisProcess, "url" | "port" | "pause" | "resume"> {
+interface RunningRedis extends Pick<RedisProcess, "url" | "port" | "pause" | "resume"> {
   /** Kills the server. All data is lost, as after a crash. */
   kill(): Promise<void>;
   restart(): Promise<void>;

@@ -17,7 +17,7 @@ const goTools = {
 
 const collectorParts = fileURLToPath(new URL("collector.yaml", import.meta.url));
 
-export type GoTool = keyof typeof goTools;
+type GoTool = keyof typeof goTools;
 
 function folderOf(tool: GoTool): string {
   const { version } = goTools[tool];

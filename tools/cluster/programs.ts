@@ -10,7 +10,7 @@ export interface Program extends AsyncDisposable {
   kill(signal: NodeJS.Signals): void;
 }
 
-export interface ProgramOptions {
+interface ProgramOptions {
   readonly env?: NodeJS.ProcessEnv;
   readonly onLine?: (line: string) => void;
   /** Called repeatedly until the promise resolves with true. */

@@ -29,7 +29,7 @@ export interface ClusterNode {
   start(): Promise<void>;
 }
 
-export interface ClusterOptions {
+interface ClusterOptions {
   readonly env?: NodeJS.ProcessEnv;
   /** The port of HAProxy. The default is a free port. */
   readonly port?: number;

@@ -7,7 +7,7 @@ import type { Containers } from "./containers.ts";
 const readyMaxMs = 30_000;
 const name = "kibitz-tried";
 
-export interface TriedImage {
+interface TriedImage {
   readonly readyMs: number;
   readonly engines: readonly string[];
 }

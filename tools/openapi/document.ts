@@ -10,7 +10,7 @@ import { createResponseComponents } from "./response-components.ts";
 import { schemaOfProblem } from "./schema-of-problem.ts";
 import { createSchemas } from "./schemas.ts";
 
-export interface DocumentOptions {
+interface DocumentOptions {
   /** These descriptors must come from `buf generate`. Descriptors in generated code contain no comments. */
   readonly services: readonly DescService[];
   readonly version: string;

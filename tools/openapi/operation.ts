@@ -9,7 +9,7 @@ import { type ProblemParts, problemResponses } from "./problem-responses.ts";
 import { queryParameter } from "./schema-of-message.ts";
 import { type Schemas, schemaName } from "./schemas.ts";
 
-export interface OperationParts extends ProblemParts {
+interface OperationParts extends ProblemParts {
   readonly routes: readonly Route[];
   readonly schemas: Schemas;
 }

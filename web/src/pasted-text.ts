@@ -1,7 +1,7 @@
 import { readWord } from "../../src/game/read-word.ts";
 import { plainFen } from "./game/plain-fen.ts";
 
-export type PastedText =
+type PastedText =
   /** `text` is the first of `count` FENs. The FEN may be invalid. */
   | { readonly kind: "fen"; readonly text: string; readonly count: number }
   /** `text` may contain several games, and may be invalid. */

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { type BenchEngine, hashMb } from "../engine.ts";
 
-export interface BareEngine {
+interface BareEngine {
   /** `position` is written as in UCI: `fen … moves …`. Returns the best move in UCI notation. */
   search(position: string, depth: number): Promise<string>;
   stop(): void;

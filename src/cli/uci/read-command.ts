@@ -1,7 +1,7 @@
 import { readPastedFen } from "../../chess/pasted-fen.ts";
 import { echo } from "../../text/plain-text.ts";
 
-export type UciCommand =
+type UciCommand =
   | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }
   /** `value` is undefined for an option of the type `button`. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }

@@ -21,7 +21,7 @@ export interface Session {
   readonly over: Promise<void>;
 }
 
-export interface SessionSetting {
+interface SessionSetting {
   readonly engine: {
     readonly name: string;
     readonly author: string;

@@ -31,7 +31,7 @@ interface ConnectAdapterOptions {
 }
 
 /** Answers a request to the path of an RPC. Returns false for other paths. Rejects if Connect fails outside a handler. */
-export type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => false | Promise<true>;
+type ConnectAdapter = (req: NodeRequest, res: NodeResponse) => false | Promise<true>;
 
 /** Replaces Connect's `connectNodeAdapter`, which has bugs. Comments in this file describe the bugs. */
 export function createConnectAdapter({

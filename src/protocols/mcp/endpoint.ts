@@ -28,7 +28,7 @@ import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.t
 import type { Peer } from "./server.ts";
 import { tidyMessage } from "./tidy-message.ts";
 
-export interface McpEndpointOptions extends SendersOptions, Answerers {
+interface McpEndpointOptions extends SendersOptions, Answerers {
   readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
   readonly schemeOf: (req: NodeRequest) => Scheme;
   /** Reads a JSON object. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */

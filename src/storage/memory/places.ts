@@ -1,7 +1,7 @@
 import { EventEmitter, once } from "node:events";
 import type { RunningSearch } from "../ports.ts";
 
-/** For each caller, counts the searches in flight in this process. Other instances count batches and reviews instead. */
+/** Counts the searches in flight of each caller in this process. Other instances count batches and reviews instead. */
 export function createPlaces() {
   const taken = new Map<string, Set<{ readonly at: number; readonly expectedMs: number }>>();
   const freed = new EventEmitter().setMaxListeners(0);

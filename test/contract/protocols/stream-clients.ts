@@ -32,7 +32,7 @@ export interface StreamClient extends AsyncDisposable {
   stream(call: StreamedCall, request: Plain, signal: AbortSignal, timeoutMs?: number): AsyncIterable<Plain>;
 }
 
-export interface StreamClientKind {
+interface StreamClientKind {
   readonly name: string;
   readonly deadlines: boolean;
   open(url: string): StreamClient;

@@ -1,4 +1,4 @@
-export interface ServerSentEvent {
+interface ServerSentEvent {
   readonly event: string;
   readonly data: string;
 }

@@ -5,7 +5,7 @@ export const monitoringFolder = fileURLToPath(new URL("../../../deploy/monitorin
 export const rulesFile = `${monitoringFolder}rules.yml`;
 export const rulesText = readFileSync(rulesFile, "utf8");
 
-export interface Alert {
+interface Alert {
   readonly name: string;
   /** All of it. */
   readonly text: string;

@@ -21,7 +21,7 @@ interface FiringAlert {
   readonly annotations: Readonly<Record<string, string>>;
 }
 
-export interface PrometheusOptions {
+interface PrometheusOptions {
   readonly folder: string;
   readonly port: number;
   /** All times in the rules are divided by this factor. */

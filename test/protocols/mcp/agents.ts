@@ -44,13 +44,13 @@ interface ListedTool {
   readonly annotations?: Plain | undefined;
 }
 
-export interface Spoken {
+interface Spoken {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;
 }
 
-export interface AgentKind {
+interface AgentKind {
   readonly name: string;
   overHttp(url: string, headers?: Readonly<Record<string, string>>): Promise<Agent>;
   overStdio(spoken: Spoken): Promise<Agent>;

@@ -14,7 +14,7 @@ export interface Kills {
   readonly dataDir: string;
 }
 
-export interface KillsOutcome {
+interface KillsOutcome {
   readonly answered: number;
   /**
    * The number of requests that were refused as `overloaded`. This happens if the first engine and the engine of the retry are

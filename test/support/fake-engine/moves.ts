@@ -3,7 +3,7 @@ import { makeFen, parseFen } from "chessops/fen";
 import type { NormalMove } from "chessops/types";
 import { makeUci, parseUci } from "chessops/util";
 
-export interface RatedMove {
+interface RatedMove {
   readonly uci: string;
   /** The score in UCI notation (`cp 20` or `mate 1`), from the point of view of the side to move. */
   readonly score: string;

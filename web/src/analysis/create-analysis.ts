@@ -22,7 +22,7 @@ export type SearchState =
   | { readonly kind: "waiting"; readonly wait: Wait }
   | { readonly kind: "refused"; readonly error: unknown };
 
-export interface PointedMove {
+interface PointedMove {
   readonly rank: number;
   readonly index: number;
 }

@@ -25,7 +25,7 @@ export interface Glyph {
   readonly colour: string;
 }
 
-export type BoardUse =
+type BoardUse =
   | { readonly kind: "look" }
   | {
       readonly kind: "play";
@@ -43,7 +43,7 @@ export type BoardUse =
       readonly onPaint: (square: SquareName) => void;
     };
 
-export interface BoardProps {
+interface BoardProps {
   readonly label: string;
   /** A FEN, or only the first field of a FEN. */
   readonly fen: string;

@@ -1,7 +1,7 @@
 import { goRawJson, jsonText, pythonText, shellWord } from "./quote.ts";
 import type { ShownCall } from "./shown-call.ts";
 
-export interface Snippet {
+interface Snippet {
   readonly name: string;
   /** Only shell commands contain the key. Programs read the key from an environment variable. */
   write(call: ShownCall, key: string): string;

@@ -3,7 +3,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { FaultSchema, type Problem, ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { BadRequestSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 
-export type Failure =
+type Failure =
   | { readonly kind: "problem"; readonly problem: Problem }
   | { readonly kind: "aborted" }
   /** No response arrived, or the connection broke during the response. */

@@ -119,7 +119,7 @@ export function playLine(
   return { moves: moves.slice(had), positions: positions.slice(had), refused: violation };
 }
 
-export interface Played {
+interface Played {
   readonly game: Game;
   readonly at: GameNode;
   readonly refused: PositionViolation | undefined;

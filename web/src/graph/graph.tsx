@@ -17,7 +17,7 @@ export interface GraphBand {
   readonly to: number;
 }
 
-export interface GraphProps {
+interface GraphProps {
   readonly label: string;
   readonly points: readonly GraphPoint[];
   readonly range: Range;

@@ -4,7 +4,7 @@ import type { Fault, Problem } from "../../../gen/chess/analysis/v1/problem_pb.t
 import { failureOf } from "../client/problem.ts";
 import { rateLimitsFrom } from "../client/rate-limits.ts";
 
-export interface ProblemWords {
+interface ProblemWords {
   readonly title: string;
   /** Empty if the title explains the problem completely. */
   readonly details: readonly string[];

@@ -4,7 +4,7 @@ import type { OptionField } from "./option-fields.ts";
 import { type NumberName, optionPrefix, paths } from "./settings.ts";
 import "./request-form.css";
 
-export type SettingName = NumberName | "engine" | "path" | "search_moves" | "options";
+type SettingName = NumberName | "engine" | "path" | "search_moves" | "options";
 
 const inView: readonly SettingName[] = ["depth", "multipv", "engine"];
 const folded: readonly SettingName[] = ["movetime_ms", "nodes", "path", "search_moves", "options"];

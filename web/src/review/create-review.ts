@@ -27,7 +27,7 @@ import { settingsFromPlain } from "../request/settings.ts";
 import { createGameInput } from "./create-game-input.ts";
 import { nextJudged } from "./judged.ts";
 
-export type Progress =
+type Progress =
   | { readonly kind: "none" }
   | { readonly kind: "running"; readonly queued: Queued | undefined }
   /** The page repeats the request at the end of `wait`. */
