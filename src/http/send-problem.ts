@@ -12,9 +12,7 @@ export function sendProblem(
   error: KibitzError,
   extraHeaders: readonly (readonly [string, string])[] = [],
 ): void {
-  if (error.code !== "internal") {
-    outcomeOf(req).code ??= error.code;
-  }
+  outcomeOf(req).code ??= error.code;
   if (res.headersSent || res.writableEnded || isGone(res)) {
     return;
   }

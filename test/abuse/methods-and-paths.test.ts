@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { http2Get } from "../http/http2-get.ts";
 import { ask } from "./ask.ts";
 import { jsonCalls, matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
@@ -156,6 +157,26 @@ describe("12: an unknown path is refused with 404", () => {
   ])("a request target that is not a path is refused: %s", async (target) => {
     expectProblem((await send("GET", target)) ?? expect.fail("no answer"), { status: [400, 404] }, target);
   });
+});
+
+describe("36: a request target that only a proxy or OPTIONS has", () => {
+  test.each(["GET", "HEAD"])(
+    "%s * of a browser gets the status 404, and the service goes on",
+    async (method) => {
+      const answer = await send(method, "*", ["Accept: text/html"]);
+      expect(answer?.status).toBe(404);
+      expect((await service.get("/healthz")).status).toBe(200);
+    },
+  );
+
+  test.each(["*", "/", "http://x/healthz"])(
+    "over HTTP/2, a foreign scheme with the path %s gets the status 400, and the service goes on",
+    async (path) => {
+      const foreign = { ":scheme": "foo", ":path": path, accept: "text/html" };
+      expect((await http2Get(service.url, foreign)).status).toBe(400);
+      expect((await service.get("/healthz")).status).toBe(200);
+    },
+  );
 });
 
 describe("13: HEAD, OPTIONS and CORS", () => {

@@ -43,6 +43,15 @@ describe("malformed HTTP/1.1 requests", () => {
     ["a target that is not a path", "GET healthz HTTP/1.1\r\nHost: x\r\n\r\n", 400, "malformed_http"],
     ["CONNECT", "CONNECT a:443 HTTP/1.1\r\nHost: a:443\r\n\r\n", 400, "malformed_http"],
     ["OPTIONS *", `OPTIONS * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 404, "not_found"],
+    ["GET *", `GET * HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 404, "not_found"],
+    ["a foreign scheme", `GET ftp://x/healthz HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 400, "malformed_http"],
+    ["a scheme without a host", `GET foo:healthz HTTP/1.1\r\nHost: x\r\n${close}\r\n`, 400, "malformed_http"],
+    [
+      "an absolute target without a host",
+      `GET http:///healthz HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      400,
+      "malformed_http",
+    ],
     ["garbage", "\x00\x01\x02\r\n\r\n", 400, "malformed_http"],
     ["a TLS hello", Buffer.from("1603010200010001fc0303", "hex"), 400, "malformed_http"],
     ["a broken HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400, "malformed_http"],
@@ -161,6 +170,11 @@ describe("unusual HTTP/1.1 requests", () => {
       '{"status":"ok"}',
     ],
     [
+      "a target with the scheme https",
+      `GET HTTPS://y/healthz HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
+      '{"status":"ok"}',
+    ],
+    [
       "such a target without a path",
       `GET http://kibitz.test HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
       "http://kibitz.test/v1/eval",
@@ -194,6 +208,27 @@ describe("unusual HTTP/1.1 requests", () => {
     const { port } = await startListener([echoLength]);
     expect(await exchange(port, bytes)).toContain(expected);
   });
+});
+
+test.each(["GET", "HEAD"])(
+  "a browser that sends %s * gets the 404 page, and the server goes on",
+  async (method) => {
+    const { port, base, errors } = await startListener();
+    const answer = await exchange(
+      port,
+      `${method} * HTTP/1.1\r\nHost: x\r\nAccept: text/html\r\n${close}\r\n`,
+    );
+    expect(answer).toMatch(/^HTTP\/1\.1 404 Not Found\r\n/);
+    expect(answer).toContain("Content-Type: text/html");
+    expect(await isAlive(base)).toBe(true);
+    expect(errors).toEqual([]);
+  },
+);
+
+test("the HTTP/2 scheme https, which a proxy that ends TLS sends, is served", async () => {
+  const { base } = await startListener();
+  const answer = await http2Get(base, { ":path": "/healthz", ":scheme": "https" });
+  expect([answer.status, answer.body]).toEqual([200, '{"status":"ok"}\n']);
 });
 
 test("100 Continue is sent if the handler reads the body, but not if the request is refused because of its headers", async () => {
@@ -275,6 +310,9 @@ describe("malformed HTTP/2 requests", () => {
     [{ ":authority": "x:99999" }, 400, "malformed_http"],
     [{ ":method": "CONNECT", ":authority": "a:443" }, 400, "malformed_http"],
     [{ ":method": "OPTIONS", ":path": "*" }, 404, "not_found"],
+    [{ ":scheme": "foo" }, 400, "malformed_http"],
+    [{ ":scheme": "foo", ":path": "*", accept: "text/html" }, 400, "malformed_http"],
+    [{ ":scheme": "foo", ":path": "http://x/healthz" }, 400, "malformed_http"],
     [{ expect: "gold" }, 400, "malformed_http"],
     [{ ":authority": "x".repeat(301) }, 400, "malformed_http"],
     [{ origin: "x".repeat(301) }, 400, "malformed_http"],

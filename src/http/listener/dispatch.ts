@@ -1,4 +1,6 @@
+import type { ServerResponse } from "node:http";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
+import { problemMediaType } from "../../errors/problem.ts";
 import type { Log } from "../../log/log.ts";
 import { type BeginSpan, contextOf, endCall, identifyRequest, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
@@ -42,7 +44,30 @@ export function createDispatch({
   refuse,
   beginSpan,
 }: DispatchOptions) {
+  /** Runs a step and logs its error. Never throws. Returns false after an error. */
+  function attempt(step: () => void): boolean {
+    try {
+      step();
+      return true;
+    } catch (err) {
+      try {
+        log.error({ err }, "ending a request failed");
+      } catch {
+        // Nothing can report that the log is broken.
+      }
+      return false;
+    }
+  }
+
+  /** Ends the answer after an error. Never throws, because nothing catches its errors: behind each step is a plainer one. */
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
+    attempt(() => report(req, thrown));
+    attempt(() => explain(req, res, thrown)) ||
+      attempt(() => answerPlainly(res)) ||
+      attempt(() => abortResponse(res));
+  }
+
+  function report(req: NodeRequest, thrown: unknown): void {
     const error = errorFromUnknown(thrown);
     if (error.code === "internal") {
       const { id: requestId, path } = contextOf(req);
@@ -51,8 +76,14 @@ export function createDispatch({
         "a handler threw",
       );
     }
+  }
+
+  function explain(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
+    const error = errorFromUnknown(thrown);
     if (res.headersSent) {
       abortResponse(res);
+    } else if (error.code === "internal") {
+      refuse(error, req, res);
     } else if (!answerNotFound(req, res, error)) {
       sendProblem(req, res, error);
     }
@@ -85,26 +116,59 @@ export function createDispatch({
     );
   }
 
-  return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
-    // Without listeners for errors, a disconnect or a late write would end the process.
-    req.on("error", () => {});
-    res.on("error", (err) => log.error({ err }, "writing an answer failed"));
+  async function handle(
+    req: NodeRequest,
+    res: NodeResponse,
+    refusal: KibitzError | undefined,
+  ): Promise<void> {
     takeAbsoluteTarget(req);
     const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
-    if (traceparent !== undefined) {
-      res.setHeader("traceparent", traceparent);
-    }
     const startedAt = performance.now();
     res.once("close", () => {
       const outcome = outcomeOf(req);
-      logRefused(req, startedAt);
-      span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine);
-      endCall(outcome);
+      attempt(() => logRefused(req, startedAt));
+      attempt(() => span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine));
+      attempt(() => endCall(outcome));
     });
+    if (traceparent !== undefined) {
+      res.setHeader("traceparent", traceparent);
+    }
     // Without `withSpan`, the request could run in the span of another request on the same connection.
-    const answered = withSpan(span?.span, () => answer(req, res, refusal));
-    answered.catch((thrown: unknown) => fail(req, res, thrown));
+    await withSpan(span?.span, () => answer(req, res, refusal));
+  }
+
+  return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
+    // Without listeners for errors, a disconnect or a late write would end the process.
+    req.on("error", () => {});
+    res.on("error", (err) => attempt(() => log.error({ err }, "writing an answer failed")));
+    handle(req, res, refusal).catch((thrown: unknown) => fail(req, res, thrown));
   };
+}
+
+const plainError = `${JSON.stringify({
+  type: "/problems/internal",
+  title: "Internal error",
+  status: 500,
+  code: "internal",
+  detail: "Something failed inside the service.",
+  next_action: "retry_now",
+  retryable: true,
+})}\n`;
+
+/** Sends a constant error, because the error of the request could not be sent. Aborts an answer that has begun. */
+function answerPlainly(response: NodeResponse): void {
+  // HTTP/1.1 and HTTP/2 responses have the same methods, but TypeScript cannot combine their overloads.
+  const res = response as ServerResponse;
+  if (res.headersSent) {
+    abortResponse(res);
+    return;
+  }
+  for (const name of res.getHeaderNames()) {
+    res.removeHeader(name);
+  }
+  res.shouldKeepAlive = false;
+  res.writeHead(500, { "Content-Type": problemMediaType, "Content-Length": plainError.length });
+  res.end(plainError);
 }
 
 /** Closes the connection after an invalid request, because the server cannot know where the next request begins. */
@@ -134,6 +198,7 @@ function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   if (!("stream" in req)) {
     checkHttp1(req);
   }
+  checkScheme(req);
   checkQuery(req.url ?? "");
   const host = "authority" in req ? req.authority : req.headers.host;
   checkLength("Host", host);
@@ -148,6 +213,14 @@ function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
   req.headers.host = host || "localhost";
   if (!req.url?.startsWith("/") && req.url !== "*") {
     throw malformed(`The request target "${echo(req.url ?? "")}" is not a path.`);
+  }
+}
+
+/** Rejects other schemes than http and https. A proxy that ends TLS sends https. */
+function checkScheme(req: NodeRequest): void {
+  const scheme = "scheme" in req ? req.scheme : /^([a-z][a-z\d+.-]*):/i.exec(req.url ?? "")?.[1];
+  if (scheme !== undefined && !/^https?$/i.test(scheme)) {
+    throw malformed(`The scheme "${echo(scheme)}" is not served: send http or https.`);
   }
 }
 
@@ -220,7 +293,7 @@ function takeAbsoluteTarget(req: NodeRequest): void {
   if (req.url?.startsWith("/")) {
     return;
   }
-  const absolute = /^https?:\/\/([^/?#]*)(.*)$/i.exec(req.url ?? "");
+  const absolute = /^https?:\/\/([^/?#]+)(.*)$/i.exec(req.url ?? "");
   if (absolute === null) {
     return;
   }

@@ -18,7 +18,8 @@ export function answerNotFound(req: NodeRequest, res: NodeResponse, error: Kibit
     return true;
   }
   const { path } = contextOf(req);
-  const root = "../".repeat(path.split("/").length - 2) || "./";
+  // The request target `*` has no slash.
+  const root = "../".repeat(Math.max(0, path.split("/").length - 2)) || "./";
   const main = `<p>There is nothing at this address. <a href="${root}">Analyse a position or review a game</a>.</p>
 <p class="quiet">${escapeHtml(error.message)}</p>`;
   res.statusCode = 404;
