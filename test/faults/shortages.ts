@@ -1,9 +1,9 @@
 import { execFileSync } from "node:child_process";
-import { rmSync, statSync, writeFileSync } from "node:fs";
+import { renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll } from "vitest";
 
-/** Simulates a full disk from `begin` until `end`. */
+/** Makes a disk full, or a folder unreachable, from `begin` until `end`. */
 export interface Shortage {
   begin(folder: string): void;
   end(folder: string): void;
@@ -34,6 +34,23 @@ export const diskIsFull: Shortage = {
   },
   end(folder) {
     rmSync(join(folder, "filling"), { force: true });
+  },
+};
+
+/**
+ * Replaces the folder by a symbolic link to itself. Files that are open can still be used, but the file system answers ELOOP for
+ * every path in the folder, also to root. So Node's `fs` fails, and not SQLite.
+ */
+export const folderIsUnreachable: Shortage = {
+  begin(folder) {
+    renameSync(folder, `${folder}.moved`);
+    symlinkSync(folder, folder);
+  },
+  end(folder) {
+    if (statSync(`${folder}.moved`, { throwIfNoEntry: false })) {
+      rmSync(folder);
+      renameSync(`${folder}.moved`, folder);
+    }
   },
 };
 

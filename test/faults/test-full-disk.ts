@@ -10,7 +10,7 @@ import { patienceMs } from "../support/patience.ts";
 import { useApp } from "../support/running-app.ts";
 import type { Shortage } from "./shortages.ts";
 
-/** Defines tests in which the disk of the data folder is full for some time, and then has free space again. */
+/** Defines tests in which the data folder cannot be written for some time, and then can be written again. */
 export function testFullDisk(what: string, folder: string, shortage: Shortage): void {
   describe(what, () => {
     const flushMs = 100;
@@ -67,13 +67,13 @@ export function testFullDisk(what: string, folder: string, shortage: Shortage): 
       expect(row()?.engine_ms).toBe((answer.body.search as { time_ms: number }).time_ms);
     });
 
-    test(`if ${what}, the server detects free disk space even without requests`, async () => {
+    test(`if ${what}, the server detects the end of this fault even without requests`, async () => {
       const earlier = complaints().length;
       shortage.begin(folder);
       const end = () => shortage.end(folder);
       onTestFinished(end);
       expect((await post(`${app.url}/v1/keys`, {})).status).toBe(503);
-      // The server checks several times whether the disk has space.
+      // The server checks several times whether the database works.
       await sleep(5 * flushMs);
       expect(complaints().slice(earlier)).toEqual([
         expect.stringContaining("the database cannot be written"),

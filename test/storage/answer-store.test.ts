@@ -6,6 +6,7 @@ import { afterEach, describe, expect, onTestFinished, test, vi } from "vitest";
 import type { AnswerStore } from "../../src/storage/ports.ts";
 import { type AnswerStoreOptions, openSqliteAnswerStore } from "../../src/storage/sqlite/answer-store.ts";
 import { testCache } from "../contract/store.ts";
+import { folderIsUnreachable } from "../faults/shortages.ts";
 import { patienceMs } from "../support/patience.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -279,6 +280,32 @@ describe("an unusable file", () => {
     expect(said[0]).toMatch(/^write: .*(ENOTDIR|EEXIST|unable to open)/);
     rmSync(folder);
     await vi.waitFor(() => expect(rowsIn(folder)).toBe(1), patienceMs);
+  });
+
+  test("if the folder of stored answers becomes unreachable, the store reports one failure after the other, never throws, and writes all waiting answers later", async () => {
+    const folder = newFolder();
+    const { store, said } = openIn(folder);
+    fill(store, ["a"]);
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(1), patienceMs);
+    folderIsUnreachable.begin(folder);
+    const end = () => folderIsUnreachable.end(folder);
+    onTestFinished(end);
+    fill(store, ["b"]);
+    await vi.waitFor(() => expect(said.length).toBeGreaterThan(1), patienceMs);
+    expect(said[0]).toMatch(/^write: ELOOP/);
+    expect([store.get("a"), store.get("b")]).toEqual([undefined, { text: expect.any(String) }]);
+    end();
+    await vi.waitFor(() => expect(rowsIn(folder)).toBe(2), patienceMs);
+    expect([store.get("a"), store.get("b")]).toEqual(Array(2).fill({ text: expect.any(String) }));
+  });
+
+  test("closing a store of answers whose folder is unreachable does not throw", () => {
+    const folder = newFolder();
+    const { store } = openIn(folder);
+    fill(store, ["a"]);
+    folderIsUnreachable.begin(folder);
+    onTestFinished(() => folderIsUnreachable.end(folder));
+    expect(() => store[Symbol.dispose]()).not.toThrow();
   });
 });
 

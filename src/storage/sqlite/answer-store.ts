@@ -45,11 +45,15 @@ export function openSqliteAnswerStore<T>(
   const valueFrom = (text: string | undefined) =>
     text === undefined ? undefined : format.read(JSON.parse(text));
 
-  /** Opens the file first if necessary. Returns undefined after a failure. */
-  function use<R>(work: (file: AnswerFile) => R): R | undefined {
+  function opened(): AnswerFile {
+    file ??= openAnswerFile(folder, path, bytes);
+    return file;
+  }
+
+  /** Returns undefined after a failure. Run everything that touches the file in `work`, because this store must not throw. */
+  function attempt<R>(work: () => R): R | undefined {
     try {
-      file ??= openAnswerFile(folder, path, bytes);
-      return work(file);
+      return work();
     } catch (error) {
       if (!isBusy(error)) {
         watch.failed("write", (error as Error).message);
@@ -80,12 +84,14 @@ export function openSqliteAnswerStore<T>(
 
   /** Writes some of the waiting values. Returns false if the write fails. */
   function writeSome(): boolean {
-    if (file && inodeOf(path) !== file.inode) {
-      // Close the file, because it was deleted or replaced, and SQLite would still write into the deleted file.
-      close();
-    }
     const some = [...waiting.entries().take(rowsAtOnce)];
-    const isWritten = use((opened) => opened.write(some.map(([key, text]) => [hashOf(key), text])));
+    const isWritten = attempt(() => {
+      if (file && inodeOf(path) !== file.inode) {
+        // Close the file, because it was deleted or replaced, and SQLite would still write into the deleted file.
+        close();
+      }
+      return opened().write(some.map(([key, text]) => [hashOf(key), text]));
+    });
     if (!isWritten) {
       return false;
     }
@@ -106,14 +112,14 @@ export function openSqliteAnswerStore<T>(
     }, ms).unref();
   }
 
-  use(() => {});
+  attempt(opened);
   return {
     get(key) {
       const young = waiting.get(key);
       if (young !== undefined) {
         return valueFrom(young);
       }
-      return file && use((opened) => valueFrom(opened.find(hashOf(key))));
+      return file && attempt(() => valueFrom(opened().find(hashOf(key))));
     },
     set(key, value) {
       if (!ended && (waiting.size < waitingMax || waiting.has(key))) {

@@ -235,5 +235,10 @@ export function isBusy(error: unknown): boolean {
 const unavailable: ReadonlySet<number> = new Set([5, 6, 7, 8, 10, 11, 13, 14, 15, 26]);
 
 function isUnavailable(error: unknown): boolean {
-  return error instanceof StoreUnavailable || unavailable.has(resultCodeOf(error));
+  return error instanceof StoreUnavailable || unavailable.has(resultCodeOf(error)) || isSystemError(error);
+}
+
+/** True for an error of the file system itself, such as EACCES, EIO or ESTALE. */
+function isSystemError(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
 }

@@ -3,7 +3,12 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { startFen } from "../../contract/protocols/cases/case.ts";
 import { post } from "../../contract/protocols/post.ts";
-import { diskIsFull, mountSmallDisk, noFileGrowsBeyond } from "../../faults/shortages.ts";
+import {
+  diskIsFull,
+  folderIsUnreachable,
+  mountSmallDisk,
+  noFileGrowsBeyond,
+} from "../../faults/shortages.ts";
 import { rowsWith } from "../../support/needs.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
@@ -64,6 +69,26 @@ test("after a kill in the middle of a batch, the next server finds the finished 
   }
   expect(positions.map((_, index) => cached.get(index))).toEqual(positions.map((_, index) => index < 8));
   expect(next.complaints).toEqual([]);
+});
+
+test("a server whose data folder becomes unreachable keeps running and answers, and stores answers again when the folder is back", async () => {
+  const folder = join(home, "unreachable");
+  const server = await serve({ KIBITZ_DATA_DIR: folder, KIBITZ_STORE_MB: "16" });
+  const ask = (fen: string) => post(`${server.url}/v1/eval`, { fen, depth });
+  const said = () => server.logged.map(({ msg }) => msg).filter((msg) => msg.startsWith("stored answers"));
+  folderIsUnreachable.begin(folder);
+  onTestFinished(() => folderIsUnreachable.end(folder));
+  for (const fen of positions) {
+    expect((await ask(fen)).status).toBe(200);
+  }
+  await vi.waitFor(
+    () => expect(said()).toEqual([expect.stringContaining("stored answers cannot be written")]),
+    patienceMs,
+  );
+  folderIsUnreachable.end(folder);
+  await vi.waitFor(() => expect(said().at(-1)).toBe("stored answers can be written again"), patienceMs);
+  expect(await server.stop()).toBe(0);
+  expect(server.complaints).toEqual([]);
 });
 
 const root = useTemporaryFolder();
