@@ -10,7 +10,7 @@ import { createKeyIssuer, createSelfService, type KeyIssuer } from "./key-issuer
 import { createKeyExpiry } from "./keys.ts";
 import { createLimits, type SharedLimitStore } from "./limits.ts";
 import { createLongCalls } from "./long-calls.ts";
-import { freePlan, keylessPlan, openPlan, type Plan, planOf } from "./plans.ts";
+import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan, planOf, windowLengths } from "./plans.ts";
 
 type Origin = Pick<RequestContext, "address" | "forwardedFor" | "authorization"> &
   Partial<Pick<RequestContext, "hasXApiKey">>;
@@ -66,7 +66,7 @@ export async function createAccess(options: AccessOptions) {
   const issuer = explained(createKeyIssuer({ keys, pepper, onEnded: forget, now }));
 
   const memory = createMemoryLimitStore(stores.usage);
-  await memory.restore();
+  await memory.restore(windowLengths([...builtInPlans, ...options.plans]));
   const limits = createLimits(memory, shared?.limits);
 
   /** Each look-up of an unknown key adds an error to the error quota of the caller's address. */

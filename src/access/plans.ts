@@ -100,6 +100,16 @@ export function nameOf(planId: string, { name }: RatePolicy): string {
   return `${planId}/${name}`;
 }
 
+/** Returns a function that maps the name of a rate to the length of its windows in milliseconds. Of equal names, the last wins. */
+export function windowLengths(plans: readonly Plan[]): (rate: string) => number | undefined {
+  const lengths = new Map(
+    plans.flatMap(({ id, limits }) =>
+      limits.rates.map((policy) => [nameOf(id, policy), policy.windowS * 1000] as const),
+    ),
+  );
+  return (rate) => lengths.get(rate);
+}
+
 export function windowOf({ id }: Plan, policy: RatePolicy, subject: string): QuotaWindow {
   return { rate: nameOf(id, policy), subject, quota: policy.quota, windowMs: policy.windowS * 1000 };
 }

@@ -211,6 +211,53 @@ describe("engine time", () => {
     expect((await run(after, account)).kind).toBe("refused");
   });
 
+  const dayMs = 86_400_000;
+
+  test("a caller that used up the engine time under a clock that was ten years fast is admitted a day after the next start, over all restarts", async () => {
+    const { usage } = openOwnStores();
+    const account = keyed(plan, "key", "a");
+    const clock = vi.spyOn(Date, "now");
+    const start = Date.now();
+    const bootAfter = (days: number) => {
+      clock.mockReturnValue(start + days * dayMs);
+      return memoryLimits(usage);
+    };
+    try {
+      const fast = await bootAfter(3652);
+      await run(fast, account, 1000);
+      await fast.flush();
+      const right = await bootAfter(0);
+      expect(await run(right, account)).toMatchObject({ refusal: { code: "quota_exhausted" } });
+      await right.flush();
+      expect((await run(await bootAfter(0.9), account)).kind).toBe("refused");
+      expect((await run(await bootAfter(1.1), account)).kind).toBe("admitted");
+    } finally {
+      clock.mockRestore();
+    }
+  });
+
+  test("if the operator shortens a window, a window that has begun ends at the latest after the new length", async () => {
+    const { usage } = openOwnStores();
+    const account = keyed(plan, "key", "a");
+    const before = await memoryLimits(usage);
+    await run(before, account, 1000);
+    await before.flush();
+    const shorter = planWith([{ ...engine, windowS: 60 }]);
+    const after = await memoryLimits(usage, shorter);
+    const entry = await run(after, keyed(shorter, "key", "a"));
+    expect(entry).toMatchObject({ refusal: { code: "quota_exhausted" } });
+    expect(entry.kind === "refused" && entry.refusal.retryAfterMs).toBeLessThanOrEqual(60_000);
+    await after.flush();
+    const stored = await usage.current(Date.now());
+    expect(stored).toHaveLength(2);
+    for (const { engineMs, resetsAt } of stored) {
+      expect(engineMs).toBe(1000);
+      expect(resetsAt).toBeLessThanOrEqual(Date.now() + 60_000);
+    }
+    // The shorter window has ended.
+    expect(await usage.current(Date.now() + 60_000)).toEqual([]);
+  });
+
   test("if engine time cannot be written, the next flush writes the engine time exactly once", async () => {
     const { usage } = openOwnStores();
     const limits = await memoryLimits(usage);

@@ -2,7 +2,14 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Account } from "../../src/access/account.ts";
 import { createLimits, type LimitDecision, type Limits } from "../../src/access/limits.ts";
-import { freePlan, keylessPlan, openPlan, type Plan, type RatePolicy } from "../../src/access/plans.ts";
+import {
+  freePlan,
+  keylessPlan,
+  openPlan,
+  type Plan,
+  type RatePolicy,
+  windowLengths,
+} from "../../src/access/plans.ts";
 import type { SearchTime } from "../../src/analysis/expected-time.ts";
 import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import type { KeyRecord, UsageStore } from "../../src/storage/ports.ts";
@@ -27,10 +34,11 @@ export const keyed = (plan: Plan, id: string, address: string): Account => ({
 /**
  * Creates the limit counters of one process.
  * @param usage the stored engine time of an earlier process
+ * @param plan the plan of the callers, with the window of the engine time
  */
-export async function memoryLimits(usage?: UsageStore): Promise<Limits> {
+export async function memoryLimits(usage?: UsageStore, plan: Plan = planWith([engine])): Promise<Limits> {
   const store = createMemoryLimitStore(usage);
-  await store.restore();
+  await store.restore(windowLengths([plan]));
   return createLimits(store);
 }
 

@@ -43,7 +43,7 @@ describe("windows", () => {
     expect(windows.add(a, 1)).toEqual({ used: 1, endsInMs: 1000 });
   });
 
-  test("rate windows of an earlier process continue and end at their original time", async () => {
+  test("rate windows of an earlier process continue and end at their original time, but not later than a new window would end", async () => {
     const windows = createWindows();
     windows.restore(windowOf("ended"), { used: 1, endsInMs: -5 });
     windows.restore(a, { used: 7, endsInMs: 300 });
@@ -53,6 +53,9 @@ describe("windows", () => {
     expect(windows.of(b)).toEqual({ used: 8, endsInMs: 1000 });
     await vi.advanceTimersByTimeAsync(300);
     expect(windows.of(a)).toEqual(unused);
+    expect(windows.of(b)).toEqual({ used: 8, endsInMs: 700 });
+    await vi.advanceTimersByTimeAsync(700);
+    expect(windows.of(b)).toEqual(unused);
   });
 
   test("rate windows of different rates or callers are independent", () => {

@@ -3,7 +3,8 @@ import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
 export interface MemoryLimitStore extends LimitStore {
-  restore(): Promise<void>;
+  /** Reads the used engine time. `windowMsOf` returns the length of the windows of a rate, or undefined for an unknown rate. */
+  restore(windowMsOf: (rate: string) => number | undefined): Promise<void>;
   flush(): Promise<void>;
 }
 
@@ -71,10 +72,22 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     },
     addRefusals: async (window, count) => windows.add(window, count),
     usesOf: async (asked) => asked.map(windows.of),
-    async restore() {
+    async restore(windowMsOf) {
       const now = Date.now();
-      for (const { engineMs, resetsAt, ...window } of (await usage?.current(now)) ?? []) {
-        windows.restore(window, { used: engineMs, endsInMs: resetsAt - now });
+      for (const { rate, subject, engineMs, resetsAt } of (await usage?.current(now)) ?? []) {
+        const windowMs = windowMsOf(rate);
+        if (windowMs === undefined) {
+          continue;
+        }
+        const storedMs = resetsAt - now;
+        const { endsInMs } = windows.restore(
+          { rate, subject, windowMs },
+          { used: engineMs, endsInMs: storedMs },
+        );
+        if (endsInMs < storedMs) {
+          // Store the earlier end: otherwise the window would begin again at every restart.
+          keep({ rate, subject, engineMs: 0, resetsAt: now + endsInMs });
+        }
       }
     },
     async flush() {

@@ -48,9 +48,12 @@ export function createWindows() {
       }
       return useOf(window);
     },
-    restore: (window: Omit<LimitWindow, "windowMs">, { used, endsInMs }: WindowUse) =>
-      begin(nameOf(window), used, endsInMs),
+    /** Begins the window again. The window ends at the latest after its full length: a later end comes from a wrong clock. */
+    restore(window: LimitWindow, { used, endsInMs }: WindowUse): WindowUse {
+      begin(nameOf(window), used, Math.min(endsInMs, window.windowMs));
+      return useOf(window);
+    },
   };
 }
 
-const nameOf = ({ rate, subject }: Omit<LimitWindow, "windowMs">) => `${rate} ${subject}`;
+const nameOf = ({ rate, subject }: LimitWindow) => `${rate} ${subject}`;

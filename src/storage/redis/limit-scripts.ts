@@ -15,11 +15,16 @@ local function whole(number)
   return string.format('%.0f', number)
 end
 
--- The used part of a window and the milliseconds that it lasts: -1 if it has not begun.
-local function useOf(key)
+-- The used part of a window and the milliseconds that it lasts: -1 if it has not begun. No window lasts longer than its length:
+-- the length may be shorter now, or Redis's clock was wrong.
+local function useOf(key, windowMs)
   local left = redis.call('PTTL', key)
   if left <= 0 then
     return {0, -1}
+  end
+  if windowMs < left then
+    redis.call('PEXPIRE', key, whole(windowMs))
+    left = windowMs
   end
   return {tonumber(redis.call('HGET', key, 'used') or 0), left}
 end
@@ -57,18 +62,18 @@ end
 local function roomIn(windows, before, count)
   local uses, isFull = {}, false
   for index, window in ipairs(windows) do
-    uses[index] = useOf(KEYS[before + index])
+    uses[index] = useOf(KEYS[before + index], window.windowMs)
     isFull = isFull or uses[index][1] + count > window.quota
   end
   return uses, isFull
 end
 
+local before = 1 + #asked.engineTime
 local engineTime, isExhausted = roomIn(asked.engineTime, 1, 1)
+local uses, isFull = roomIn(asked.requests, before, asked.count)
 if isExhausted then
   return {'exhausted', engineTime}
 end
-local before = 1 + #asked.engineTime
-local uses, isFull = roomIn(asked.requests, before, asked.count)
 if isFull then
   return {'full', uses}
 end
@@ -95,7 +100,7 @@ export interface EnterArguments {
   readonly name: string;
   readonly expectedMs: number;
   readonly heldMs: number;
-  readonly engineTime: readonly { readonly quota: number }[];
+  readonly engineTime: readonly { readonly quota: number; readonly windowMs: number }[];
   readonly requests: readonly { readonly quota: number; readonly windowMs: number }[];
   readonly count: number;
 }
@@ -142,12 +147,13 @@ end
 /** Key: the window. Arguments: the amount to add, the length of the window in milliseconds. Returns the use of the window. */
 export const addScript = redisScript("add", `${prelude} return add(KEYS[1], ARGV[1], tonumber(ARGV[2]))`);
 
+/** Keys: the windows. Arguments: the lengths of the windows in milliseconds. Returns the use of each window. */
 export const usesScript = redisScript(
   "uses",
   `${prelude}
 local uses = {}
 for index, key in ipairs(KEYS) do
-  uses[index] = useOf(key)
+  uses[index] = useOf(key, tonumber(ARGV[index]))
 end
 return uses
 `,

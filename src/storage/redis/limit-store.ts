@@ -139,7 +139,14 @@ export function createRedisLimitStore(
     async usesOf(windows) {
       return windows.length === 0
         ? []
-        : usesFrom(await redis.run(usesScript, windows.map(windowOf)), windows);
+        : usesFrom(
+            await redis.run(
+              usesScript,
+              windows.map(windowOf),
+              windows.map(({ windowMs }) => windowMs),
+            ),
+            windows,
+          );
     },
     async [Symbol.asyncDispose]() {
       clearInterval(timer);

@@ -1,0 +1,46 @@
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, expect, test } from "vitest";
+import { createLimits } from "../../../src/access/limits.ts";
+import { createMemoryLimitStore } from "../../../src/storage/memory/limit-store.ts";
+import { createRedisLimitStore } from "../../../src/storage/redis/limit-store.ts";
+import { engine, keyed, minute, planWith, remainingOf, run } from "../../contract/limits.ts";
+import { describeWith } from "../../support/needs.ts";
+import { until, useConnections, useRedis } from "../../support/redis.ts";
+
+describeWith("redis")("limits in Redis", () => {
+  const server = useRedis();
+  const connect = useConnections(server);
+  const opened = new AsyncDisposableStack();
+  afterAll(() => opened.disposeAsync());
+
+  async function openLimits(prefix: string) {
+    const redis = await connect(prefix);
+    const store = opened.use(createRedisLimitStore(redis));
+    return { redis, store, limits: createLimits(createMemoryLimitStore(), { store, nodes: () => 1 }) };
+  }
+
+  test("if the operator shortens a window, a window in Redis ends at the latest after the new length", async () => {
+    const { redis, limits } = await openLimits("shorter:");
+    const planOf = (windowS: number) =>
+      planWith([
+        { ...engine, windowS },
+        { ...minute, windowS, quota: 1 },
+      ]);
+    const [long, short] = [planOf(86_400), planOf(1)];
+    await run(limits, keyed(long, "key", "a"), 1000);
+    // A node does not wait until Redis has counted the engine time.
+    await until(
+      () => remainingOf(limits, keyed(long, "key", "a")),
+      ([, engineMs]) => engineMs === 0,
+    );
+    const entry = await run(limits, keyed(short, "key", "a"));
+    expect(entry).toMatchObject({ refusal: { code: "quota_exhausted" } });
+    expect(entry.kind === "refused" && entry.refusal.retryAfterMs).toBeLessThanOrEqual(1000);
+    await sleep(1010);
+    expect((await run(limits, keyed(short, "key", "a"))).kind).toBe("admitted");
+    // Reading the windows shortens them too.
+    await run(limits, keyed(long, "reader", "b"));
+    expect(await remainingOf(limits, keyed(short, "reader", "b"))).toEqual([0, 1000]);
+    await expect(redis.ask("PTTL", ["window:free/minute reader"])).resolves.toBeLessThanOrEqual(1000);
+  });
+});
