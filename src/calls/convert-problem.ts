@@ -5,9 +5,24 @@ import { problemFromError } from "../errors/problem.ts";
 
 export const problemDesc = ProblemSchema;
 
+/** Never throws: if protobuf cannot contain a value of the error, the message has no suggested request and no violations. */
 export function problemMessage(error: KibitzError, requestId: string): Problem {
   const problem = problemFromError(error, requestId);
   const retryAfterMs = problem.retry_after_ms;
   const whole = { ...problem, retry_after_ms: retryAfterMs === null ? null : Math.ceil(retryAfterMs) };
-  return fromJson(ProblemSchema, whole as unknown as JsonObject);
+  try {
+    return messageOf(whole);
+  } catch {
+    const { next_action } = whole;
+    return messageOf({
+      ...whole,
+      errors: [],
+      suggested_request: null,
+      next_action: next_action === "send_suggested_request" ? "fix_request" : next_action,
+    });
+  }
+}
+
+function messageOf(problem: ReturnType<typeof problemFromError>): Problem {
+  return fromJson(ProblemSchema, problem as unknown as JsonObject);
 }

@@ -58,11 +58,11 @@ export class KibitzError extends Error {
     // Capturing a stack trace is slower than most validations. An internal error has the stack trace of its cause.
     const { stackTraceLimit } = Error;
     Error.stackTraceLimit = 0;
-    super(withoutKeys(detail), options.cause === undefined ? {} : { cause: options.cause });
+    super(soundText(detail), options.cause === undefined ? {} : { cause: options.cause });
     Error.stackTraceLimit = stackTraceLimit;
     this.name = "KibitzError";
     this.code = code;
-    this.violations = (options.violations ?? []).slice(0, violationsMax).map(withoutKeysIn);
+    this.violations = (options.violations ?? []).slice(0, violationsMax).map(soundViolation);
     this.nextAction =
       options.nextAction ??
       (options.suggestedRequest ? "send_suggested_request" : errorKind(code).nextAction);
@@ -126,12 +126,17 @@ export function errorFromUnknown(thrown: unknown): KibitzError {
     : new KibitzError("internal", "Something failed inside the service.", { cause: thrown });
 }
 
-function withoutKeysIn(violation: Violation): Violation {
+function soundViolation(violation: Violation): Violation {
   const { pointer, message, place } = violation;
   return {
     ...violation,
-    pointer: withoutKeys(pointer),
-    message: withoutKeys(message),
-    ...(place && { place: { ...place, token: withoutKeys(place.token) } }),
+    pointer: soundText(pointer),
+    message: soundText(message),
+    ...(place && { place: { ...place, token: soundText(place.token) } }),
   };
+}
+
+/** A shortened text can end with half of a surrogate pair. Protobuf could not contain this half, and gRPC could not send it. */
+function soundText(text: string): string {
+  return withoutKeys(text).toWellFormed();
 }

@@ -70,6 +70,26 @@ export function createBatchEvaluation(options: BatchOptions) {
         : { message: requests[index], violations: [] };
       return preflight.item(message as RequestMessage, account, violations);
     };
+    const reported = (index: number, thrown: unknown) => {
+      const error = errorFromUnknown(thrown);
+      if (error.code === "internal") {
+        log.error({ err: thrown, requestId, index }, "an item of a batch failed");
+      }
+      return error;
+    };
+    /** Counts the error of an item, and adds a corrected request to the error. */
+    const completed = async (index: number, thrown: unknown) => {
+      const refusal = reported(index, thrown);
+      isLimitReached ||= lastingErrors.has(refusal.code);
+      settle(index);
+      await reportWindows(access.limits, account, outcome);
+      await turn();
+      const error = await suggest(refusal, sentOf(index), account);
+      if (error.cost > 1 || ++violations <= violationsMax) {
+        access.limits.errorQuota.count(account, error);
+      }
+      return error;
+    };
     const answer = async (index: number, either: AbortSignal): Promise<Item> => {
       try {
         await turn();
@@ -90,19 +110,11 @@ export function createBatchEvaluation(options: BatchOptions) {
         return { index, outcome: { case: "result", value: messageFromAnalysis(analysis) } };
       } catch (thrown) {
         either.throwIfAborted();
-        const refusal = errorFromUnknown(thrown);
-        const { code } = refusal;
-        isLimitReached ||= lastingErrors.has(code);
-        settle(index);
-        await reportWindows(access.limits, account, outcome);
-        if (code === "internal") {
-          log.error({ err: thrown, requestId, index }, "an item of a batch failed");
-        }
-        await turn();
-        const error = await suggest(refusal, sentOf(index), account);
-        if (error.cost > 1 || ++violations <= violationsMax) {
-          access.limits.errorQuota.count(account, error);
-        }
+        // An error that cannot be completed is the error of this item only.
+        const error = await completed(index, thrown).catch((failure: unknown) => {
+          either.throwIfAborted();
+          return reported(index, failure);
+        });
         activeSpan()?.setAttribute("kibitz.code", error.code);
         return { index, outcome: { case: "problem", value: problemMessage(error, requestId) } };
       } finally {

@@ -6,9 +6,9 @@ export function pointerStep(key: string | number): string {
   if (typeof key === "number") {
     return `/${key}`;
   }
-  // Call `toWellFormed`, because the shortened key may end with half of a surrogate pair.
-  const short = key.length > keyMaxCharacters ? `${key.slice(0, keyMaxCharacters - 1).toWellFormed()}…` : key;
-  return `/${short.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+  const short = key.length > keyMaxCharacters ? `${key.slice(0, keyMaxCharacters - 1)}…` : key;
+  // A shortened key can end with half of a surrogate pair, and protobuf strings cannot contain such a half.
+  return `/${short.toWellFormed().replaceAll("~", "~0").replaceAll("/", "~1")}`;
 }
 
 export function keysOfPointer(pointer: string): string[] {

@@ -9,8 +9,8 @@ import { envelope, rpcOf } from "./calls.ts";
 
 export interface Sent {
   readonly call: "evaluate" | "evaluateBatch" | "reviewGame";
-  /** The request in plain JSON. A string is sent unchanged. */
-  readonly message: JsonObject | string;
+  /** The request in plain JSON. A text or bytes are sent unchanged. */
+  readonly message: JsonObject | string | Buffer;
 }
 
 export interface WayIn {
@@ -43,13 +43,17 @@ function times<T>(count: number, make: () => T): T[] {
   return Array.from({ length: count }, make);
 }
 
+function isRaw(message: Sent["message"]): message is string | Buffer {
+  return typeof message === "string" || message instanceof Buffer;
+}
+
 function jsonOf({ message }: Sent): Buffer {
-  return Buffer.from(typeof message === "string" ? message : JSON.stringify(message));
+  return isRaw(message) ? Buffer.from(message) : Buffer.from(JSON.stringify(message));
 }
 
 function binaryOf({ call, message }: Sent): Buffer {
   const { input } = methods[call];
-  return Buffer.from(typeof message === "string" ? message : toBinary(input, fromJson(input, message)));
+  return Buffer.from(isRaw(message) ? message : toBinary(input, fromJson(input, message)));
 }
 
 function pathOf({ call }: Sent): string {
@@ -134,7 +138,7 @@ function grpc(name: string, codec: "json" | "proto"): WayIn {
 const toolNames = { evaluate: "analyze_position", reviewGame: "review_game" } as const;
 
 export function toolCallOf({ call, message }: Sent, id: number): string {
-  if (typeof message === "string" || call === "evaluateBatch") {
+  if (isRaw(message) || call === "evaluateBatch") {
     return String(message);
   }
   const params = { name: toolNames[call], arguments: message };

@@ -19,3 +19,19 @@ test.each([
   const written = JSON.parse(createMessageWriter(ProblemSchema)(problemMessage(error, "id-1")));
   expect(written).toEqual({ ...problemFromError(error, "id-1"), instance: written.instance });
 });
+
+test("an error that ends its texts with half of a surrogate pair is a message of protobuf", () => {
+  const error = errorFromViolations([
+    { pointer: "/\ud800", code: "invalid_fen", message: "no \udc00", place: { token: "\ud800" } },
+  ]);
+  const { detail, errors } = problemMessage(error, "id-1");
+  expect(detail).toBe("no \ufffd");
+  expect(errors).toMatchObject([{ pointer: "/\ufffd", message: "no \ufffd", token: "\ufffd" }]);
+});
+
+test("an error with a suggested request that protobuf cannot contain becomes a message without this request", () => {
+  const error = new KibitzError("out_of_range", "no", { suggestedRequest: { depth: 1n } });
+  const message = problemMessage(error, "id-1");
+  expect(message).toMatchObject({ code: "out_of_range", detail: "no", nextAction: "fix_request" });
+  expect(message.suggestedRequest).toBeUndefined();
+});

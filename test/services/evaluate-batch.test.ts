@@ -3,7 +3,7 @@ import { expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createLocalAccess } from "../../src/access/access.ts";
 import { localCall } from "../../src/calls/call.ts";
-import { KibitzError } from "../../src/errors/errors.ts";
+import { errorFromViolations, KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createBatchEvaluation } from "../../src/services/batch.ts";
 import { createTimeSlicer } from "../../src/thread/event-loop.ts";
@@ -87,4 +87,19 @@ test("when a batch exceeds a limit, its remaining requests are refused without v
   const problems = (await answers).map(({ outcome }) => outcome?.value);
   expect(problems).toMatchObject([{ retryAfterMs: 9000 }, { retryAfterMs: 8000 }, { retryAfterMs: 7000 }]);
   expect([admitted, held.validated]).toEqual([1, 1]);
+});
+
+test("an error whose corrected request cannot be made is the error of its own item", async () => {
+  const errors = [
+    errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "no", instead: { fen: "y" } }]),
+    new KibitzError("invalid_fen", "no"),
+  ];
+  // The fake preflight cannot validate a corrected request, so the correction of the first error fails.
+  const { answers } = await evaluate(2, {
+    async analyze() {
+      throw errors.shift();
+    },
+  });
+  const codes = (await answers).map(({ outcome }) => outcome?.case === "problem" && outcome.value.code);
+  expect(codes).toEqual(["internal", "invalid_fen"]);
 });

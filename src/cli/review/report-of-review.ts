@@ -83,7 +83,7 @@ function playTable(game: Game, { players }: GameReview, nameMax: number): readon
       return play ? [rowOf(indented(phase), play)] : [];
     });
     const name = nameOf(game, color);
-    const short = name.length > nameMax ? `${name.slice(0, nameMax - 1)}…` : name;
+    const short = name.length > nameMax ? `${name.slice(0, nameMax - 1).toWellFormed()}…` : name;
     return [rowOf(short, player), ...(played.length > 1 ? played : [])];
   });
   return aligned([figuresOf("", "accuracy", "loss", "?!", "?", "??"), ...rows]);

@@ -3,6 +3,7 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
+import { jsonFromBytes } from "../../calls/json-from-bytes.ts";
 import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { type BodyBudget, type CountBytes, readBytes } from "../../http/body-budget.ts";
@@ -56,11 +57,19 @@ export function readBody(
     return sent;
   }
 
+  const isJson = /[/+]json\b/i.test(header.get("content-type") ?? "");
+
+  /** Plain JSON must be UTF-8 too. Connect would decode other bytes to a different text. */
+  async function checked(message: Uint8Array): Promise<Uint8Array> {
+    const sound = isJson ? Buffer.from(jsonFromBytes(message)) : message;
+    await check(sound);
+    return sound;
+  }
+
   async function* readMessage() {
     const sent = query ? messageOfQuery(query) : await readAll(maxBytes);
     const message = isPacked ? await inflate(sent) : sent;
-    await check(message);
-    yield message;
+    yield await checked(message);
   }
 
   async function* readEnvelope() {
@@ -78,9 +87,8 @@ export function readBody(
       return;
     }
     const packed = sent.subarray(headBytes);
-    const message = isCompressed ? await inflate(packed) : packed;
-    await check(message);
-    yield isCompressed ? encodeEnvelope(flags & ~compressedFlag, message) : sent;
+    const message = await checked(isCompressed ? await inflate(packed) : packed);
+    yield encodeEnvelope(flags & ~compressedFlag, message);
   }
 
   if (field !== "content-encoding") {

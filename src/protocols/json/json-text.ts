@@ -38,15 +38,6 @@ export function parseJsonObject(
   return value;
 }
 
-/** Returns the text of a body without its byte order mark. Throws a KibitzError if the body is not UTF-8. */
-export function textFromBytes(body: Uint8Array): string {
-  try {
-    return utf8.decode(body);
-  } catch {
-    throw errorFromText([malformed("The body is not valid UTF-8.")], body.length);
-  }
-}
-
 function errorFromText(violations: readonly Violation[], bytes: number): KibitzError {
   return withCost(errorFromViolations(violations), costOfBytes(bytes));
 }
@@ -140,8 +131,6 @@ function repeated(path: readonly (string | number)[]): Violation {
     pointer: path.map(pointerStep).join(""),
   };
 }
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
 
 function malformed(message: string): Violation {
   return { pointer: "", code: "malformed_json", message };

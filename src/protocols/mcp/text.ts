@@ -12,7 +12,8 @@ export function textOf(parts: readonly (string | undefined)[], maxCharacters = t
     return text;
   }
   const lines = text.slice(0, maxCharacters - shortened.length).replace(/\n[^\n]*$/, "");
-  return lines.trimEnd() + shortened;
+  // The text can be cut between the halves of a surrogate pair.
+  return lines.trimEnd().toWellFormed() + shortened;
 }
 
 export function turnOf(fen: string): "white" | "black" {

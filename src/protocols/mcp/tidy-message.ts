@@ -1,5 +1,6 @@
 import { countJson, membersMax } from "../../text/json-scan.ts";
 import { isJsonObject, type Plain } from "../../text/plain-text.ts";
+import { wellFormedJson } from "../../text/well-formed-json.ts";
 
 /** Null members are removed only in this many levels of a message. The first level is `params`. */
 const tidyLevels = 4;
@@ -36,7 +37,7 @@ export function jsonIn(text: unknown): unknown {
   }
   const { levels, members } = countJson(text);
   try {
-    return levels > 2 || members > membersMax ? undefined : JSON.parse(text);
+    return levels > 2 || members > membersMax ? undefined : JSON.parse(wellFormedJson(text));
   } catch {
     return undefined;
   }

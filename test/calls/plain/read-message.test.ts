@@ -305,7 +305,7 @@ describe("structs", () => {
     expect(violations.map(({ pointer, code }) => [pointer, code])).toEqual([
       ["/options/a", "out_of_range"],
       ["/options/b/0", "invalid_type"],
-      ["/options/\ud800", "invalid_type"],
+      ["/options/\ufffd", "invalid_type"],
     ]);
     expect(message).toEqual(create(AnalysisRequestSchema));
   });

@@ -1,10 +1,11 @@
 import { describe, expect, it } from "vitest";
+import { jsonFromBytes } from "../../../src/calls/json-from-bytes.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
-import { explainJson, readJsonObject, textFromBytes } from "../../../src/protocols/json/json-text.ts";
+import { explainJson, readJsonObject } from "../../../src/protocols/json/json-text.ts";
 import { createRandom } from "../../support/random.ts";
 
 function objectOf(body: string | Uint8Array) {
-  return readJsonObject(typeof body === "string" ? body : textFromBytes(body));
+  return readJsonObject(typeof body === "string" ? body : jsonFromBytes(body));
 }
 
 function violationsOf(body: string | Uint8Array) {

@@ -179,7 +179,7 @@ function titleOf(found: PlainReview): string {
   const name = (tag: string) => {
     const written = tags[tag]?.trim() ?? "";
     // Programs write `?` for the name of an unknown player.
-    return written === "" || written === "?" ? tag : written.slice(0, nameMaxCharacters);
+    return written === "" || written === "?" ? tag : written.slice(0, nameMaxCharacters).toWellFormed();
   };
   return `${name("White")} – ${name("Black")}, ${resultOf(found)}, ${halfMovesText(moves.length)}`;
 }
