@@ -167,8 +167,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   function onStartFailed(build: EngineBuild, error: unknown): void {
     const { id: engine, path } = build;
     const state = stateOf(build);
-    const message = error instanceof Error ? error.message : String(error);
-    log.warn({ engine, path, error: message }, "engine could not be started");
+    const failure = failureFrom(error);
+    log.warn({ engine, path, error: failure.message }, "engine could not be started");
     changes.emit("lost", build, "no_start");
     if (state.pause === undefined) {
       state.failures++;
@@ -181,9 +181,9 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         changes.emit("change", build);
       }
     }
-    if (!isAvailable(build) || !(error instanceof EngineFailure)) {
+    if (!isAvailable(build)) {
       for (const { reject } of state.waiters.splice(0)) {
-        reject(error);
+        reject(failure);
       }
     }
   }
@@ -344,6 +344,13 @@ async function startUnchanged(
     await session[Symbol.asyncDispose]();
     throw error;
   }
+}
+
+/** Every failed start may succeed later, even if the cause is an error of the system, such as too many open files. */
+function failureFrom(error: unknown): EngineFailure {
+  return error instanceof EngineFailure
+    ? error
+    : new EngineFailure("no_start", error instanceof Error ? error.message : String(error), { cause: error });
 }
 
 function sum(values: readonly number[]): number {

@@ -231,6 +231,26 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
+  test("a start that fails for a reason of the system is retried, and the waiting client gets an engine", async () => {
+    const tooManyFiles = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
+    const { engines, pool } = createFakePool({
+      starting: (number) => (number <= 2 ? Promise.reject(tooManyFiles) : undefined),
+    });
+    expect(await pool.acquire(build, forever)).toBe(engines.sessions[0]);
+    expect(engines.starts).toBe(3);
+  });
+
+  test("if every start fails for a reason of the system, the client gets no_start with the reason", async () => {
+    const denied = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
+    const { pool } = createFakePool({ starting: () => Promise.reject(denied) });
+    await expect(pool.acquire(build, forever)).rejects.toMatchObject({
+      kind: "no_start",
+      message: "EACCES: permission denied",
+      cause: denied,
+    });
+    await pool[Symbol.asyncDispose]();
+  });
+
   test("the pool can close while a build is unavailable", async () => {
     const { engines, pool } = createBrokenPool();
     await fail(pool);
