@@ -40,8 +40,14 @@ interface EnginePoolOptions {
 /** After this number of failed starts in a row, a build is unavailable. */
 const failuresMax = 3;
 
-/** The pause after a failed start: 0.1 s, four times longer after each further failure in a row, and at most 30 s. */
-const pauseMs = (failures: number) => Math.min(30_000, 100 * 4 ** (failures - 1));
+/**
+ * The pause after a failed start: 0.1 s, four times longer after each further failure in a row. The pause is at most 10 s,
+ * because a start may hang for 15 s and a working build must be available again within 30 s.
+ */
+const pauseMs = (failures: number) => Math.min(10_000, 100 * 4 ** (failures - 1));
+
+/** The pool starts missing engines this often, so that no state of the pool depends on an event that may never come. */
+const checkEveryMs = 1000;
 
 /**
  * The typical memory of an engine. Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines
@@ -90,23 +96,27 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
   /**
    * Starts engines for waiting callers and for the build `warm`. If the build is unavailable, also starts one engine, to check
-   * whether the build works again.
+   * whether the build works again. A running engine of the build does not show that the next start will succeed.
    */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);
     if (closed || pause) {
       return;
     }
-    const needsOne =
-      entriesOf(build).length === 0 && (!isAvailable(build) || (build === warm && fitsIntoMemory(build)));
+    const needsOne = !isAvailable(build) || (build === warm && !isRunning(build) && fitsIntoMemory(build));
     const missing = Math.max(waiters.length, Number(needsOne)) - entriesOf(build, "starting").length;
     for (let count = 0; count < missing; count++) {
-      freeMemoryFor(build);
-      const entry: Entry = { build, state: "starting", session: undefined, abort: new AbortController() };
+      const abort = new AbortController();
+      const entry: Entry = { build, state: "starting", session: undefined, abort };
       entries.add(entry);
       const life = live(entry).finally(() => lives.delete(life));
       lives.add(life);
     }
+  }
+
+  /** False if every engine of the build has been killed, even if the system has not reported the end of the process. */
+  function isRunning(build: EngineBuild): boolean {
+    return entriesOf(build).some(({ state, session }) => state === "starting" || session?.alive);
   }
 
   function replenish(): void {
@@ -121,7 +131,10 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     const { signal } = entry.abort;
     const begunAt = performance.now();
     try {
-      const session = await startUnchanged(backendOf(build), build, signal);
+      await build.assertUnchanged();
+      signal.throwIfAborted();
+      freeMemoryFor(build);
+      const session = await startGenuine(backendOf(build), build, signal);
       if (signal.aborted) {
         await session[Symbol.asyncDispose]();
         return;
@@ -232,11 +245,15 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
   }
 
-  /** Closes idle engines, longest idle first, until a new engine fits into memory. Closes engines of the build `warm` last. */
+  /**
+   * Closes idle engines of other builds, longest idle first, until all engines fit into memory, with those that are starting.
+   * Closes engines of the build `warm` last.
+   */
   function freeMemoryFor(build: EngineBuild): void {
-    let bytes = sum([...entries].map(bytesOf)) + expectedBytes(build);
+    let bytes = sum([...entries].map(bytesOf));
     const isWarm = ({ build }: Entry) => Number(build === warm);
-    for (const entry of entriesIn("idle").toSorted((a, b) => isWarm(a) - isWarm(b))) {
+    const others = entriesIn("idle").filter((entry) => entry.build !== build);
+    for (const entry of others.toSorted((a, b) => isWarm(a) - isWarm(b))) {
       if (bytes <= memoryMaxBytes) {
         return;
       }
@@ -287,6 +304,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
+  const checking = setInterval(replenish, checkEveryMs).unref();
+
   return {
     changes,
     available: isAvailable,
@@ -314,6 +333,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     async [Symbol.asyncDispose](): Promise<void> {
       const reason = new KibitzError("shutting_down", "The engines are being closed.");
       closed = reason;
+      clearInterval(checking);
       for (const { waiters, pause } of builds.values()) {
         clearTimeout(pause);
         for (const { reject } of waiters.splice(0)) {
@@ -327,13 +347,11 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 }
 
 /** Checks the content of WebAssembly files while the engine loads, to save time. */
-async function startUnchanged(
+async function startGenuine(
   backend: EngineBackend,
   build: EngineBuild,
   signal: AbortSignal,
 ): Promise<EngineSession> {
-  await build.assertUnchanged();
-  signal.throwIfAborted();
   const genuine = build.assertGenuine();
   genuine.catch(() => {});
   const session = await backend.start(build, signal);

@@ -43,6 +43,8 @@ export interface FakeEnginesOptions {
    * After a search was aborted, the engine waits for this promise before it stops. By default, the engine stops immediately.
    */
   readonly stopping?: Promise<void>;
+  /** A dead engine waits for this promise before it reports its end. By default, the engine reports its end immediately. */
+  readonly exiting?: Promise<void>;
 }
 
 const snapshot: Snapshot = {
@@ -93,7 +95,7 @@ export function createFakeEngines(options: FakeEnginesOptions = {}): FakeEngines
         conduct(number),
         options.memoryBytes ?? (() => undefined),
         jobs,
-        options.stopping,
+        options,
       );
       sessions.push(session);
       return session;
@@ -107,7 +109,7 @@ function createFakeSession(
   conduct: Conduct,
   memoryBytes: (session: FakeSession) => number | undefined,
   jobs: SearchJob[],
-  stopping: Promise<void> | undefined,
+  { stopping, exiting }: FakeEnginesOptions,
 ): FakeSession {
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
@@ -115,7 +117,7 @@ function createFakeSession(
 
   function die(failure?: EngineFailure) {
     alive = false;
-    exit.resolve(failure);
+    exit.resolve(exiting ? exiting.then(() => failure) : failure);
     searching?.reject(failure ?? new EngineFailure("exited", "the engine was closed"));
   }
 

@@ -231,6 +231,42 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
+  test.each([
+    ["is busy", false],
+    ["is idle", true],
+  ])("an unavailable build is started again while one of its engines %s", async (_, isIdle) => {
+    let broken = false;
+    const { engines, pool } = createFakePool(
+      { starting: () => (broken ? Promise.reject(failure) : undefined) },
+      100e6,
+    );
+    const living = await pool.acquire(build, forever);
+    broken = true;
+    await fail(pool);
+    expect(pool.available(build)).toBe(false);
+    if (isIdle) {
+      pool.release(living);
+    }
+    broken = false;
+    await expect.poll(() => pool.available(build)).toBe(true);
+    // The engine that works is not stopped for the new engine, although both together exceed the memory limit.
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test("the pauses between the starts of an unavailable build are at most 10 s", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { engines, pool } = createFakePool({ starting: () => Promise.reject(failure) });
+    const acquired = fail(pool);
+    await vi.advanceTimersByTimeAsync(60_000);
+    await acquired;
+    const { starts } = engines;
+    await vi.advanceTimersByTimeAsync(60_000);
+    expect(engines.starts).toBe(starts + 6);
+    await pool[Symbol.asyncDispose]();
+  });
+
   test("a start that fails for a reason of the system is retried, and the waiting client gets an engine", async () => {
     const tooManyFiles = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
     const { engines, pool } = createFakePool({
@@ -248,6 +284,15 @@ describe("a build", () => {
       message: "EACCES: permission denied",
       cause: denied,
     });
+    await pool[Symbol.asyncDispose]();
+  });
+
+  test("no other engine is stopped for a build whose file is missing", async () => {
+    const { engines, pool } = createFakePool({}, 100e6);
+    pool.release(await pool.acquire(full, forever));
+    const missing = buildOf({ id: "missing", assertUnchanged: () => Promise.reject(failure) });
+    await expect(pool.acquire(missing, forever)).rejects.toBe(failure);
+    expect(engines.sessions.map(({ alive }) => alive)).toEqual([true]);
     await pool[Symbol.asyncDispose]();
   });
 
@@ -311,6 +356,14 @@ describe("the default build", () => {
     expect(alive()).toEqual(["full"]);
     await search(full);
     expect(engines.starts).toBe(3);
+  });
+
+  test("the default build is started again even if the system does not report the end of its killed process", async () => {
+    const { engines, alive } = await readyPool(roomy, { exiting: new Promise(() => {}) });
+    engines.sessions[0]?.die(new EngineFailure("unresponsive", "killed"));
+    expect(alive()).toEqual([]);
+    await expect.poll(alive).toEqual(["full"]);
+    expect(engines.starts).toBe(2);
   });
 
   test.each([
@@ -408,8 +461,7 @@ describe("a memory limit", () => {
     );
     pool.release(await pool.acquire(lite, forever));
     const starting = [other, other, other].map((build) => pool.acquire(build, forever));
-    await new Promise(setImmediate);
-    expect(engines.sessions.map(({ alive }) => alive)).toEqual([false]);
+    await expect.poll(() => engines.sessions.map(({ alive }) => alive)).toEqual([false]);
     gate.resolve();
     await Promise.all(starting);
     expect(engines.sessions.map(({ alive, build }) => [build.id, alive])).toEqual([
