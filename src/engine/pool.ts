@@ -46,6 +46,12 @@ const failuresMax = 3;
  */
 const pauseMs = (failures: number) => Math.min(10_000, 100 * 4 ** (failures - 1));
 
+/**
+ * The build `warm` takes the memory of an engine of another build only if that engine has been idle for this time. Otherwise,
+ * each search of another build could cost two engine starts.
+ */
+const idleMinMs = 5000;
+
 /** The pool starts missing engines this often, so that no state of the pool depends on an event that may never come. */
 const checkEveryMs = 1000;
 
@@ -59,6 +65,8 @@ interface Entry {
   readonly build: EngineBuild;
   state: EngineActivity;
   session: EngineSession | undefined;
+  /** When the engine became idle, by `performance.now()`. */
+  idleSince: number;
   readonly abort: AbortController;
 }
 
@@ -107,7 +115,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     const missing = Math.max(waiters.length, Number(needsOne)) - entriesOf(build, "starting").length;
     for (let count = 0; count < missing; count++) {
       const abort = new AbortController();
-      const entry: Entry = { build, state: "starting", session: undefined, abort };
+      const entry: Entry = { build, state: "starting", session: undefined, idleSince: 0, abort };
       entries.add(entry);
       const life = live(entry).finally(() => lives.delete(life));
       lives.add(life);
@@ -219,6 +227,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       return;
     }
     entry.state = "idle";
+    entry.idleSince = performance.now();
     entries.delete(entry);
     entries.add(entry);
   }
@@ -239,9 +248,11 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     return Math.max(0, ...running) || typicalBytes[build.net];
   }
 
-  /** True if a new engine fits into memory after all idle engines are closed. One engine is always allowed. */
+  /** True if a new engine fits into memory after all long idle engines are closed. One engine is always allowed. */
   function fitsIntoMemory(build: EngineBuild): boolean {
-    const inUse = entriesIn("starting", "busy");
+    const now = performance.now();
+    const isLongIdle = ({ state, idleSince }: Entry) => state === "idle" && now - idleSince >= idleMinMs;
+    const inUse = [...entries].filter((entry) => !isLongIdle(entry));
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
   }
 

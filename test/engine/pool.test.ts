@@ -2,6 +2,7 @@ import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { silentLog } from "../../src/log/log.ts";
+import { useTurnedClock } from "../support/turned-clock.ts";
 import { buildOf } from "./build-of.ts";
 import { createFakeEngines, type FakeEnginesOptions } from "./fake-engines.ts";
 import { jobOf } from "./job-of.ts";
@@ -13,6 +14,7 @@ const other = buildOf({ id: "other", net: "lite" });
 const build = full;
 const roomy = Number.POSITIVE_INFINITY;
 const failure = new EngineFailure("no_start", "no memory");
+const turnMs = useTurnedClock();
 const turn = () => new Promise(setImmediate);
 const settled = () => new Promise((resolve) => setTimeout(resolve, 20));
 
@@ -345,17 +347,41 @@ describe("the default build", () => {
     expect(alive()).toEqual(["full", "other"]);
   });
 
-  test("the default build is stopped if memory is too low for two engines, and is started again later", async () => {
+  test("the default build is stopped if memory is too low for two engines, and is started again when the other engine has been idle for 5 s", async () => {
     const { engines, pool, search, alive } = await readyPool(600e6);
     const session = await pool.acquire(lite, forever);
     await settled();
     expect(alive()).toEqual(["lite"]);
     await session.search(jobOf(), forever);
+    turnMs(6000);
     pool.release(session);
-    await settled();
-    expect(alive()).toEqual(["full"]);
+    turnMs(4000);
+    // The pool starts missing engines every second.
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    expect(alive()).toEqual(["lite"]);
+    turnMs(1000);
+    await expect.poll(alive).toEqual(["full"]);
     await search(full);
     expect(engines.starts).toBe(3);
+  });
+
+  test("a client that searches on another build again and again needs only one start of an engine, even if memory is too low for two engines", async () => {
+    const { engines, search, alive } = await readyPool(600e6);
+    for (let round = 0; round < 10; round++) {
+      await search(lite);
+      await turn();
+      turnMs(1000);
+    }
+    expect(alive()).toEqual(["lite"]);
+    expect(engines.starts).toBe(2);
+  });
+
+  test("a client of the default build does not wait until the engine of another build has been idle for 5 s", async () => {
+    const { search, alive } = await readyPool(600e6);
+    await search(lite);
+    await search(full);
+    await settled();
+    expect(alive()).toEqual(["full"]);
   });
 
   test("the default build is started again even if the system does not report the end of its killed process", async () => {
