@@ -202,7 +202,8 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     ).then(
       ([, time]) => {
         const [seconds, microseconds] = textsOf(time).map(Number);
-        aheadMs = (seconds ?? Number.NaN) * 1000 + (microseconds ?? 0) / 1000 - sentAt;
+        const timeMs = (seconds ?? Number.NaN) * 1000 + (microseconds ?? 0) / 1000;
+        aheadMs = boundOf(aheadMs, { least: timeMs - performance.now(), most: timeMs - sentAt });
         if (probed === client) {
           become("up");
         }
@@ -330,6 +331,15 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     throw new RedisUnusable(messageOf(error));
   }
   return redis;
+}
+
+/**
+ * Returns a lower bound of the time by which Redis's clock is ahead: with a higher value, a call could be executed after its
+ * timeout. Redis has read its clock at an unknown time between the probe (`most`) and the reply (`least`), so a bound from an
+ * earlier and faster reply is better, unless the clock was set.
+ */
+function boundOf(known: number | undefined, { least, most }: { least: number; most: number }): number {
+  return known !== undefined && known <= most ? Math.max(known, least) : least;
 }
 
 interface Operation {

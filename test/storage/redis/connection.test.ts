@@ -73,6 +73,23 @@ describeWith("redis")("a connection to Redis", () => {
     expect(await one.ask("PING", [])).toBe("PONG");
   });
 
+  test("the deadline that a call sends to Redis is not later than its timeout, even if Redis was slow when its clock was read", async () => {
+    const one = await connect(undefined, { ...patient, heartbeatMs: 300 });
+    /** The milliseconds that the connection believes Redis's clock to be ahead. Redis runs on this machine, so 0 is right. */
+    const aheadMs = () => (one.deadline() ?? Number.NaN) - patient.operationMaxMs - Date.now();
+    const seen: number[] = [];
+    const watching = setInterval(() => seen.push(aheadMs()), 5);
+    redis.pause();
+    // Redis executes the probes of this time together when it continues.
+    await sleep(1000);
+    redis.resume();
+    await sleep(1000);
+    clearInterval(watching);
+    expect(Math.max(...seen)).toBeLessThan(20);
+    // A fast reply corrects the clock again.
+    expect(seen.at(-1)).toBeGreaterThan(-100);
+  });
+
   test("a Redis connection detects a hanging server even if no command is sent", async () => {
     const one = await connect(undefined, times);
     redis.pause();
