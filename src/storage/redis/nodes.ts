@@ -50,11 +50,11 @@ export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
 
   async function keepAnnouncing(): Promise<void> {
     while (!left.signal.aborted) {
-      const text = reportOf ? JSON.stringify({ id, ...reportOf() }) : "";
       try {
+        const text = reportOf ? JSON.stringify({ id, ...reportOf() }) : "";
         count = Number(await redis.run(announceScript, [listKey, keyOf(id)], [id, text, everyMs * 3]));
       } catch {
-        // Ignore the failure, because the connection has logged it.
+        // Ignore the failure: the connection has logged a failure of Redis, and a failure of the report must not end the process.
       }
       await sleep(everyMs, undefined, { signal: left.signal }).catch(() => {});
     }

@@ -42,6 +42,23 @@ describeWith("redis")("nodes", () => {
     await until(() => one.count === 1);
   });
 
+  test("a node whose report fails stays in the list, and is listed with its next report", async () => {
+    const redis = await connect("failing:");
+    await using node = joinNodes(redis, { id: "one", everyMs: 20 });
+    let reports = 0;
+    node.announce(() => {
+      if (++reports < 3) {
+        throw new Error("no report");
+      }
+      return reportOf("http://a:1");
+    });
+    const seen = await until(
+      () => readNodes(redis),
+      (listed) => listed.length > 0,
+    );
+    expect(seen).toEqual([{ id: "one", ...reportOf("http://a:1") }]);
+  });
+
   test("nodes notice through Redis that a node was killed, and remember the number of nodes while Redis is down", async () => {
     const [here, there] = [await connect("gone:", quick), await connect("gone:")];
     await using one = joinNodes(here, { id: "one", everyMs });
