@@ -189,7 +189,8 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     const { id: engine, path } = build;
     const state = stateOf(build);
     const failure = failureFrom(error);
-    log.warn({ engine, path, error: failure.message }, "engine could not be started");
+    const message = failure instanceof Error ? failure.message : String(failure);
+    log.warn({ engine, path, error: message }, "engine could not be started");
     changes.emit("lost", build, "no_start");
     if (state.pause === undefined) {
       state.failures++;
@@ -202,7 +203,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         changes.emit("change", build);
       }
     }
-    if (!isAvailable(build)) {
+    if (!isAvailable(build) || !(failure instanceof EngineFailure)) {
       for (const { reject } of state.waiters.splice(0)) {
         reject(failure);
       }
@@ -375,11 +376,10 @@ async function startGenuine(
   }
 }
 
-/** Every failed start may succeed later, even if the cause is an error of the system, such as too many open files. */
-function failureFrom(error: unknown): EngineFailure {
-  return error instanceof EngineFailure
-    ? error
-    : new EngineFailure("no_start", error instanceof Error ? error.message : String(error), { cause: error });
+/** An error of the system, such as too many open files, is a failed start. Any other error is a bug and is not retried. */
+function failureFrom(error: unknown): unknown {
+  const isOfSystem = error instanceof Error && "syscall" in error;
+  return isOfSystem ? new EngineFailure("no_start", error.message, { cause: error }) : error;
 }
 
 function sum(values: readonly number[]): number {

@@ -1,3 +1,5 @@
+import { open } from "node:fs/promises";
+import { join } from "node:path";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
@@ -269,22 +271,23 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
+  /** Rejects as a file of an engine that cannot be opened. */
+  const openFile = () => open(join(import.meta.filename, "file")).then(() => {});
+
   test("a start that fails for a reason of the system is retried, and the waiting client gets an engine", async () => {
-    const tooManyFiles = Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE" });
     const { engines, pool } = createFakePool({
-      starting: (number) => (number <= 2 ? Promise.reject(tooManyFiles) : undefined),
+      starting: (number) => (number <= 2 ? openFile() : undefined),
     });
     expect(await pool.acquire(build, forever)).toBe(engines.sessions[0]);
     expect(engines.starts).toBe(3);
   });
 
   test("if every start fails for a reason of the system, the client gets no_start with the reason", async () => {
-    const denied = Object.assign(new Error("EACCES: permission denied"), { code: "EACCES" });
-    const { pool } = createFakePool({ starting: () => Promise.reject(denied) });
+    const { pool } = createFakePool({ starting: openFile });
     await expect(pool.acquire(build, forever)).rejects.toMatchObject({
       kind: "no_start",
-      message: "EACCES: permission denied",
-      cause: denied,
+      message: expect.stringContaining("ENOTDIR"),
+      cause: { code: "ENOTDIR" },
     });
     await pool[Symbol.asyncDispose]();
   });
