@@ -24,7 +24,7 @@ import {
   type ValidatedRequest,
 } from "./analysis.ts";
 import { type CoalescerCounters, createCoalescer, type SharedWork } from "./coalesce.ts";
-import { createWaiter, type RunTimes, type Waiter } from "./engine-time.ts";
+import { createRunTimes, createWaiter, type Waiter } from "./engine-time.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
@@ -147,7 +147,7 @@ export function createAnalyzer({
     flow: string,
   ): SharedWork<SharedEvent, Waiter> {
     return async (publish, signal, watch) => {
-      const times: RunTimes = { begunAt: undefined, endedAt: undefined };
+      const times = createRunTimes();
       const streamed = new AbortController();
       watch((waiter) => {
         waiter.joins(times);
@@ -195,11 +195,7 @@ export function createAnalyzer({
         onProgress: (event: SearchEvent) => void,
       ): Promise<SearchDone> {
         using _ = slot;
-        const onEngine = (hasEngine: boolean) => {
-          const now = performance.now();
-          times.begunAt ??= now;
-          times.endedAt = hasEngine ? undefined : now;
-        };
+        const onEngine = (hasEngine: boolean) => (hasEngine ? times.begin() : times.end());
         return await inSpan(
           "engine search",
           { signal, attributes: searchAttributes(build, job) },

@@ -1,13 +1,46 @@
-/** The times when a search received and released its engine, by `performance.now()`. */
+/**
+ * The times in which engines run a search, by `performance.now()`. A retried search has several such times. The time between
+ * them does not count, because another engine was started or cleaned.
+ */
 export interface RunTimes {
-  begunAt: number | undefined;
-  endedAt: number | undefined;
+  /** When the first engine began. Undefined before. */
+  readonly begunAt: number | undefined;
+  begin(): void;
+  end(): void;
+  /** Milliseconds in which an engine ran since the time `since`. */
+  engineMs(since: number): number;
+}
+
+export function createRunTimes(): RunTimes {
+  const ended: { readonly from: number; readonly to: number }[] = [];
+  let runningSince: number | undefined;
+  return {
+    get begunAt() {
+      return ended[0]?.from ?? runningSince;
+    },
+    begin() {
+      runningSince = performance.now();
+    },
+    end() {
+      if (runningSince !== undefined) {
+        ended.push({ from: runningSince, to: performance.now() });
+        runningSince = undefined;
+      }
+    },
+    engineMs(since) {
+      const running = runningSince === undefined ? [] : [{ from: runningSince, to: performance.now() }];
+      return [...ended, ...running].reduce(
+        (sum, { from, to }) => sum + Math.max(0, to - Math.max(from, since)),
+        0,
+      );
+    },
+  };
 }
 
 export interface Waiter {
   readonly isStream: boolean;
   joins(run: RunTimes): void;
-  /** Milliseconds that the engine searched while the caller waited. */
+  /** Milliseconds in which an engine ran while the caller waited. */
   engineMs(): number;
 }
 
@@ -20,9 +53,6 @@ export function createWaiter(isStream: boolean): Waiter {
       run = joined;
       joinedAt = performance.now();
     },
-    engineMs() {
-      const { begunAt, endedAt = performance.now() } = run ?? {};
-      return begunAt === undefined ? 0 : Math.max(0, endedAt - Math.max(begunAt, joinedAt));
-    },
+    engineMs: () => run?.engineMs(joinedAt) ?? 0,
   };
 }

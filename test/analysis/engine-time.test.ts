@@ -2,6 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { describe, expect, test } from "vitest";
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
+import { createRunTimes, createWaiter } from "../../src/analysis/engine-time.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "../../src/engine/search-with-retry.ts";
@@ -181,6 +182,24 @@ describe("engine time of a search that waits for an engine that is being started
     expect((await charged({ starting: started }, leaving.signal)).engineMs).toBe(0);
   });
 
+  test("a caller who disconnects during the retry of a search is charged for both engines, but not for the start of the second engine", async () => {
+    const leaving = new AbortController();
+    const { engineMs } = await charged(
+      {
+        conduct: (number) => (number === 1 ? "exited" : "go on"),
+        starting: async (number) => {
+          if (number === 2) {
+            turnMs(hourMs);
+            setTimeout(() => leaving.abort(new Error("gone")), startMs);
+          }
+        },
+      },
+      leaving.signal,
+    );
+    expect(engineMs).toBeGreaterThanOrEqual(startMs - 1);
+    expect(engineMs).toBeLessThan(hourMs);
+  });
+
   test("a caller is not charged for failed engine starts after a failed search", async () => {
     let failures = 0;
     const { engineMs } = await charged({
@@ -197,5 +216,34 @@ describe("engine time of a search that waits for an engine that is being started
     expect(failures).toBeGreaterThan(0);
     expect(engineMs).toBeGreaterThan(0);
     expect(engineMs).toBeLessThan(hourMs);
+  });
+});
+
+describe("engine time of a search that runs on two engines", () => {
+  test.each([
+    ["before the search", "first", 110],
+    ["at the end of the first engine", "first ends", 100],
+    ["while the second engine starts", "start", 100],
+    ["at the end of the second engine", "second ends", 0],
+  ])("a caller who joins %s is charged only for the engines since then", (_, joinsAt, seconds) => {
+    const times = createRunTimes();
+    const waiter = createWaiter(false);
+    const steps = {
+      first: times.begin,
+      searches: () => turnMs(10_000),
+      "first ends": times.end,
+      start: () => turnMs(hourMs),
+      second: times.begin,
+      "searches too": () => turnMs(100_000),
+      "second ends": times.end,
+      afterwards: () => turnMs(hourMs),
+    };
+    for (const [name, step] of Object.entries(steps)) {
+      if (name === joinsAt) {
+        waiter.joins(times);
+      }
+      step();
+    }
+    expect(Math.round(waiter.engineMs() / 1000)).toBe(seconds);
   });
 });
