@@ -1,4 +1,5 @@
 import type { Span } from "@opentelemetry/api";
+import { outsideRequests } from "../request/owner.ts";
 import { beginSpan, inSpan } from "../tracing/spans.ts";
 import { requestBounds } from "./analysis.ts";
 
@@ -61,7 +62,8 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
       inFlight.set(key, run);
     }
     const leave = run.add(waiter, signal);
-    run.start(work);
+    // The search serves all callers that join it, and may start an engine, which serves later callers too.
+    outsideRequests(() => run.start(work));
     return leave;
   }
 

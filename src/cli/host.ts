@@ -3,6 +3,10 @@ import type { Readable } from "node:stream";
 
 export const stopSignals = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
+export const unhandledEvents = ["uncaughtException", "unhandledRejection"] as const;
+
+type UnhandledEvent = (typeof unhandledEvents)[number];
+
 type StopSignal = (typeof stopSignals)[number];
 
 export interface Host {
@@ -11,7 +15,9 @@ export interface Host {
   readonly stdout: Output;
   readonly stderr: Output;
   on(signal: StopSignal, listener: (signal: NodeJS.Signals) => void): unknown;
+  on(event: UnhandledEvent, listener: (error: unknown) => void): unknown;
   off(signal: StopSignal, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(event: UnhandledEvent, listener: (error: unknown) => void): unknown;
   once(event: "exit", listener: () => void): unknown;
   exit(code: number): unknown;
 }

@@ -10,7 +10,11 @@ import { openEngines } from "../wiring/engines.ts";
 import type { Config } from "../wiring/settings.ts";
 import { buildPageIfStale } from "./build-page.ts";
 import { type Command, exitCode, table } from "./command.ts";
+import { guardRequests } from "./guard-requests.ts";
 import type { Host } from "./host.ts";
+
+/** After an error outside of every request, a stop that takes longer has failed: searches 15 s, their answers 5 s, the rest 10 s. */
+const brokenStopMaxMs = 30_000;
 
 export const serveCommand: Command = {
   usage: "serve",
@@ -22,9 +26,22 @@ export const serveCommand: Command = {
     );
     return ["Settings are environment variables, shown here with their defaults:", ...table(rows)];
   },
-  async run({ signal, host }) {
+  async run({ signal: interrupted, host }) {
     const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
+    const broken = new AbortController();
+    const signal = AbortSignal.any([interrupted, broken.signal]);
+    using guard = guardRequests({
+      host,
+      log,
+      stop() {
+        if (broken.signal.aborted) {
+          return;
+        }
+        broken.abort(new Error("an error outside of every request"));
+        setTimeout(() => host.exit(exitCode.failure), brokenStopMaxMs).unref();
+      },
+    });
     // Log long lines only at the level `debug`, because they would fill the terminal.
     const logForPrograms: Log["info"] = (...line) =>
       host.stdout.isTTY ? log.debug(...line) : log.info(...line);
@@ -55,6 +72,7 @@ export const serveCommand: Command = {
       await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
       throw error;
     });
+    guard.meter = metrics?.meter;
     await using _ = await startTracing(host.env, log);
     const app = await startApp(config, log, opening, { metrics });
     const { latest, versions } = (await opening).catalog;
@@ -74,8 +92,8 @@ export const serveCommand: Command = {
     }
     log.info({}, "stopping: finishing the requests in progress; interrupt again to stop at once");
     await Promise.all([app.stop(), building]);
-    log.info({}, "stopped");
-    return exitCode.ok;
+    log.info({ unhandled: guard.count }, "stopped");
+    return broken.signal.aborted ? exitCode.failure : exitCode.ok;
   },
 };
 

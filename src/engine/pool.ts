@@ -1,6 +1,7 @@
 import { EventEmitter } from "node:events";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
+import { outsideRequests } from "../request/owner.ts";
 import { beginSpan } from "../tracing/spans.ts";
 import {
   beforeAbort,
@@ -117,7 +118,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       const abort = new AbortController();
       const entry: Entry = { build, state: "starting", session: undefined, idleSince: 0, abort };
       entries.add(entry);
-      const life = live(entry).finally(() => lives.delete(life));
+      const life = outsideRequests(() => live(entry)).finally(() => lives.delete(life));
       lives.add(life);
     }
   }

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
-import type { RequestOutcome } from "../request/context.ts";
+import { outcomeOf, type RequestOutcome } from "../request/context.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
@@ -47,7 +47,7 @@ export function abortResponse(res: NodeResponse): void {
 export function onLeave(res: NodeResponse, report: () => void): void {
   const leave = () => {
     // Node also emits `close` after a complete response.
-    if (!res.writableEnded) {
+    if (!res.writableEnded || outcomeOf(res.req).hasFailed) {
       report();
     }
   };

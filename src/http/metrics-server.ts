@@ -3,6 +3,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { identifyRequest } from "../request/context.ts";
+import { type Owner, ownEvents, runAs } from "../request/owner.ts";
 import { type NodeRequest, type NodeResponse, preferredType, type RequestHandler } from "./message.ts";
 import { answerGet } from "./pages/page.ts";
 import { sendProblem } from "./send-problem.ts";
@@ -60,7 +61,12 @@ export async function openMetricsServer(
 
   const timeouts = { requestTimeout: requestMaxMs, headersTimeout: requestMaxMs };
   const server = createServer(timeouts, (req, res) => {
-    answer(req, res).catch((thrown: unknown) => sendProblem(req, res, errorFromUnknown(thrown)));
+    const owner: Owner = { fields: {}, end: () => req.socket.destroy() };
+    ownEvents(req, owner);
+    ownEvents(res, owner);
+    runAs(owner, () => {
+      answer(req, res).catch((thrown: unknown) => sendProblem(req, res, errorFromUnknown(thrown)));
+    });
   });
   server.maxConnections = connectionsMax;
   server.listen(port, host);

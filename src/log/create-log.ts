@@ -1,6 +1,7 @@
 import type { LevelWithSilent, LoggerOptions } from "pino";
 import pino from "pino";
 import sonic from "sonic-boom";
+import { outsideRequests } from "../request/owner.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { type Log, type LogFields, logFields } from "./log.ts";
 
@@ -40,7 +41,8 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
     maxLength: waitingMaxBytes,
     retryEAGAIN: () => ++retries <= retriesMax,
   });
-  const log: Log = pino(options, file);
+  // The file writes the lines of many requests together.
+  const log: Log = pino(options, { write: (line) => outsideRequests(() => file.write(line)) });
   file.on("write", () => {
     retries = 0;
   });

@@ -52,6 +52,8 @@ const fieldTypes = {
   slots: "number",
   access: "string",
   degraded: "strings",
+  /** Errors that nothing caught, since the start. */
+  unhandled: "number",
 } as const satisfies Readonly<Record<string, keyof FieldTypes>>;
 
 export type LogFields = {

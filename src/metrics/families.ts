@@ -96,6 +96,11 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
       "API keys of requests that were looked up: in memory, or in the store, which may not have them.",
       ["from"],
     ),
+    unhandledErrors: counter(
+      "kibitz_unhandled_errors_total",
+      "Errors that nothing caught. Each has ended its request only, or has stopped the node if it belonged to no request.",
+      [],
+    ),
     redisSeconds: histogram(
       "kibitz_redis_operation_duration_seconds",
       "How long operations of Redis took that were answered or timed out, by command or script.",

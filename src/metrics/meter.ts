@@ -11,6 +11,8 @@ export interface Meter {
   redisOperation(operation: RedisOperation): void;
   /** `seconds` is the duration of the start. Undefined if the duration was not measured. */
   engineStarted(engine: MeteredEngine, seconds: number | undefined): void;
+  /** Call this for each error that nothing caught. */
+  unhandledError(): void;
   /** Call this when an engine has exited or could not be started. */
   engineLost(engine: MeteredEngine, reason: string): void;
 }

@@ -138,6 +138,9 @@ function createMeter(families: Families): Meter {
         families.redisErrors.inc({ operation, reason: failure });
       }
     },
+    unhandledError() {
+      families.unhandledErrors.inc();
+    },
     engineStarted({ id: engine, path }, seconds) {
       families.engineStarts.inc({ engine, path });
       if (seconds !== undefined) {

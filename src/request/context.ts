@@ -217,6 +217,8 @@ export interface RequestOutcome {
    * bytes.
    */
   readBytes: number;
+  /** True if an error that nothing caught has ended the request. Its handler may still run, and must then be aborted. */
+  hasFailed: boolean;
   /** The number of requests in a batch that are not counted yet. The RateLimit headers already subtract these requests. */
   uncounted: number;
   /** {@link endCall} calls these functions when the call ends. Undefined if the call has ended. */
@@ -233,6 +235,7 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
     code: undefined,
     limit: undefined,
     hasLine: false,
+    hasFailed: false,
     readBytes: 0,
     uncounted: 0,
     releases: [],

@@ -1,5 +1,6 @@
 import { type ELDHistogram, monitorEventLoopDelay } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
+import { outsideRequests } from "../request/owner.ts";
 
 /** Await this function before each step of a long task. Rejects if the task's `check` throws. */
 export type Turn = () => Promise<void>;
@@ -95,7 +96,7 @@ export function createEventLoopLag(
       isAsked = true;
       if (timer === undefined) {
         delays.enable();
-        timer = setInterval(evaluate, evaluateMs).unref();
+        timer = outsideRequests(() => setInterval(evaluate, evaluateMs).unref());
       }
       return isLate;
     },

@@ -16,10 +16,12 @@ import {
   ParentBasedSampler,
   type Sampler,
   type SpanExporter,
+  type SpanProcessor,
   TraceIdRatioBasedSampler,
   TracerProvider,
 } from "@opentelemetry/sdk-trace";
 import type { Log } from "../log/log.ts";
+import { outsideRequests } from "../request/owner.ts";
 import type { TracingSettings } from "./settings.ts";
 
 interface TracingOptions {
@@ -45,12 +47,14 @@ export function openTracing({
     resource: resourceOf(version),
     sampler: samplerOf(settings),
     spanProcessors: [
-      new BatchSpanProcessor({
-        exporter: reporting(exporter, log),
-        ...(scheduledDelayMillis !== undefined && { scheduledDelayMillis }),
-        ...(maxQueueSize !== undefined && { maxQueueSize }),
-        ...(maxExportBatchSize !== undefined && { maxExportBatchSize }),
-      }),
+      outsideOfRequests(
+        new BatchSpanProcessor({
+          exporter: reporting(exporter, log),
+          ...(scheduledDelayMillis !== undefined && { scheduledDelayMillis }),
+          ...(maxQueueSize !== undefined && { maxQueueSize }),
+          ...(maxExportBatchSize !== undefined && { maxExportBatchSize }),
+        }),
+      ),
     ],
   });
   trace.setGlobalTracerProvider(provider);
@@ -63,6 +67,16 @@ export function openTracing({
       const sent = provider.shutdown().catch(() => {});
       await Promise.race([sent, sleep(flushMaxMs, undefined, { ref: false })]);
     },
+  };
+}
+
+/** The processor sends the spans of many requests together. */
+function outsideOfRequests(processor: SpanProcessor): SpanProcessor {
+  return {
+    onStart: processor.onStart.bind(processor),
+    onEnd: (span) => outsideRequests(() => processor.onEnd(span)),
+    forceFlush: processor.forceFlush.bind(processor),
+    shutdown: processor.shutdown.bind(processor),
   };
 }
 

@@ -14,6 +14,20 @@ export interface ServerOptions extends KibitzOptions {
   readonly args?: readonly string[];
   readonly port?: number;
   readonly onLog?: (line: string) => void;
+  /**
+   * Called if the server counts an error that nothing caught. By default, the error is thrown in this process, where nothing
+   * catches it either: the run of the tests fails, whatever the tests are about.
+   */
+  readonly onUnhandled?: (line: string) => void;
+}
+
+/** Matches the log lines of errors that nothing caught, and the last line of a server that has counted such errors. */
+const unhandled = /"unhandled":[1-9]|"msg":"an error (?:that nothing caught|outside of every request)/;
+
+function failRun(line: string): void {
+  queueMicrotask(() => {
+    throw new Error(`a server had an error that nothing caught: ${line}`);
+  });
 }
 
 /** The longest time for a start on a busy machine, in milliseconds. */
@@ -26,7 +40,13 @@ const startMaxMs = 120_000;
  */
 export async function startServer(
   env: NodeJS.ProcessEnv,
-  { args = ["serve"], port: given = 0, onLog = () => {}, ...options }: ServerOptions = {},
+  {
+    args = ["serve"],
+    port: given = 0,
+    onLog = () => {},
+    onUnhandled = failRun,
+    ...options
+  }: ServerOptions = {},
 ): Promise<Server> {
   const isAsked = options.stdout !== undefined;
   const port = isAsked && given === 0 ? await freePort() : given;
@@ -35,6 +55,9 @@ export async function startServer(
   const ready = Promise.withResolvers<string>();
   createInterface(stdout).on("line", (line) => {
     onLog(line);
+    if (unhandled.test(line)) {
+      onUnhandled(line);
+    }
     const url = /"url":"(http:[^"]+)".*"msg":"ready/.exec(line)?.[1];
     if (url !== undefined) {
       ready.resolve(url);

@@ -3,6 +3,7 @@ import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemMediaType } from "../../errors/problem.ts";
 import type { Log } from "../../log/log.ts";
 import { type BeginSpan, contextOf, endCall, identifyRequest, outcomeOf } from "../../request/context.ts";
+import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { echo } from "../../text/plain-text.ts";
 import { withSpan } from "../../tracing/spans.ts";
 import {
@@ -62,6 +63,10 @@ export function createDispatch({
   /** Ends the answer after an error. Never throws, because nothing catches its errors: behind each step is a plainer one. */
   function fail(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     attempt(() => report(req, thrown));
+    end(req, res, thrown);
+  }
+
+  function end(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
     attempt(() => explain(req, res, thrown)) ||
       attempt(() => answerPlainly(res)) ||
       attempt(() => abortResponse(res));
@@ -137,11 +142,37 @@ export function createDispatch({
     await withSpan(span?.span, () => answer(req, res, refusal));
   }
 
+  /** An error that nothing catches ends the request. If the answer is already complete, the client keeps this answer. */
+  function ownerOfRequest(req: NodeRequest, res: NodeResponse): Owner {
+    return {
+      get fields() {
+        const { id: requestId, path } = contextOf(req);
+        return { requestId, method: req.method ?? "", request: echo(path) };
+      },
+      end(thrown) {
+        if (!res.writableEnded) {
+          attempt(() => {
+            const outcome = outcomeOf(req);
+            outcome.hasFailed = true;
+            outcome.code ??= "internal";
+          });
+          end(req, res, thrown);
+        }
+      },
+    };
+  }
+
   return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
-    // Without listeners for errors, a disconnect or a late write would end the process.
-    req.on("error", () => {});
-    res.on("error", (err) => attempt(() => log.error({ err }, "writing an answer failed")));
-    handle(req, res, refusal).catch((thrown: unknown) => fail(req, res, thrown));
+    const owner = ownerOfRequest(req, res);
+    for (const emitter of "stream" in req ? [req, res, req.stream] : [req, res]) {
+      ownEvents(emitter, owner);
+    }
+    runAs(owner, () => {
+      // Without listeners for errors, a disconnect or a late write would end the process.
+      req.on("error", () => {});
+      res.on("error", (err) => attempt(() => log.error({ err }, "writing an answer failed")));
+      handle(req, res, refusal).catch((thrown: unknown) => fail(req, res, thrown));
+    });
   };
 }
 

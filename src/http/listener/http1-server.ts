@@ -3,6 +3,7 @@ import type { Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
+import { ownerOf, runAs } from "../../request/owner.ts";
 import { endSoon, hasLongRest } from "../lingering-close.ts";
 import { lateRequest, type NodeResponse } from "../message.ts";
 import { problemAnswer } from "../send-problem.ts";
@@ -68,7 +69,7 @@ export function createHttp1Server(
       refuseSocket(socket, error, unreadHeaders, logUnread(socket as Socket, error.code));
     }
   });
-  server.on("clientError", (error: ClientError, socket) => {
+  const refuseBroken = (error: ClientError, socket: Duplex) => {
     // Pause, because Node also parses every further packet and reports each error here.
     socket.pause();
     setTimeout(() => socket.resume(), brokenPauseMs);
@@ -100,7 +101,11 @@ export function createHttp1Server(
       const id = first ? contextOf(first.req).id : logUnread(socket as Socket, problem.code);
       refuseSocket(socket, problem, unreadHeaders, id);
     }
-  });
+  };
+  // Node reports a timeout from a timer of the server.
+  server.on("clientError", (error: ClientError, socket) =>
+    runAs(ownerOf(socket), () => refuseBroken(error, socket)),
+  );
 
   return {
     /** Bind this server to the port. Node enforces timeouts only on the HTTP server that is bound to the port. */

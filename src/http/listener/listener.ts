@@ -10,6 +10,7 @@ import {
   pathFrom,
   type RequestContext,
 } from "../../request/context.ts";
+import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { createCountLimit, type FullLimit } from "./count-limit.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -90,8 +91,7 @@ export function createListener(options: ListenerOptions): Listener {
     log,
   );
   let accepted = 0;
-  http1.server.on("connection", (socket: Socket) => {
-    accepted++;
+  const accept = (socket: Socket) => {
     const { remoteAddress: address } = socket;
     // The address of a connection is undefined if the connection has already ended.
     const end = address && countConnection(callerOf({ address, forwardedFor: undefined }));
@@ -114,6 +114,12 @@ export function createListener(options: ListenerOptions): Listener {
         http2.accept(socket);
       }
     });
+  };
+  http1.server.on("connection", (socket: Socket) => {
+    accepted++;
+    const owner: Owner = { fields: {}, end: () => socket.destroy() };
+    ownEvents(socket, owner);
+    runAs(owner, () => accept(socket));
   });
 
   /** Accepts the connections in the kernel's queue, because closing the port would reset these connections. */

@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
+import { ownerNow, runAs } from "../../request/owner.ts";
 import { endSoon } from "../lingering-close.ts";
 
 /** The requests of one HTTP/1.1 connection. Requests are answered one after the other. */
@@ -20,6 +21,7 @@ export function createRequestQueue(
   let underWay: ServerResponse | undefined;
   let waiting: ServerResponse[] = [];
   let isStopped = false;
+  const connection = ownerNow();
 
   function beginNext(): void {
     if (underWay || socket.destroyed) {
@@ -41,8 +43,8 @@ export function createRequestQueue(
       // This was the last answer on the connection, so the waiting requests are never answered.
       waiting = [];
     }
-    // `setImmediate` lets other connections run before the next request.
-    setImmediate(beginNext);
+    // `setImmediate` lets other connections run before the next request, which does not belong to the ended request.
+    runAs(connection, () => setImmediate(beginNext));
   }
 
   function stop(): void {

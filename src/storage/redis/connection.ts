@@ -4,6 +4,7 @@ import { isIP } from "node:net";
 import { SpanKind } from "@opentelemetry/api";
 import { createClient, ErrorReply } from "@redis/client";
 import type { Meter } from "../../metrics/meter.ts";
+import { outsideRequests } from "../../request/owner.ts";
 import { inSpan } from "../../tracing/spans.ts";
 import { StoreUnavailable } from "../ports.ts";
 import { textsOf } from "./replies.ts";
@@ -251,10 +252,14 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
       throw new RedisUnavailable("why" in health ? health.why : "it is connecting", "away");
     }
     try {
-      return await bounded(work(asked), maxMs);
+      // The client sends the commands of many requests together.
+      return await bounded(
+        outsideRequests(() => work(asked)),
+        maxMs,
+      );
     } catch (error) {
       if (asked === client) {
-        noteFailure(error, maxMs >= operationMaxMs, isProbe);
+        outsideRequests(() => noteFailure(error, maxMs >= operationMaxMs, isProbe));
       }
       const why = asked !== client && "why" in health ? health.why : messageOf(error);
       throw new RedisUnavailable(why, codeOf(error));

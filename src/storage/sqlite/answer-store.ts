@@ -2,6 +2,7 @@ import { hash } from "node:crypto";
 import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { outsideRequests } from "../../request/owner.ts";
 import { type AnswerStore, type StoreWatch, unwatched } from "../ports.ts";
 import type { ValueFormat } from "../value-format.ts";
 import { inodeOf, isBusy, makeFolder, restrictToOwner, transaction } from "./database.ts";
@@ -103,13 +104,15 @@ export function openSqliteAnswerStore<T>(
   }
 
   function flushSoon(ms = flushMs): void {
-    flushing ??= setTimeout(() => {
-      flushing = undefined;
-      const isWritten = writeSome();
-      if (waiting.size > 0) {
-        flushSoon(isWritten ? pauseMs : retryMs);
-      }
-    }, ms).unref();
+    flushing ??= outsideRequests(() =>
+      setTimeout(() => {
+        flushing = undefined;
+        const isWritten = writeSome();
+        if (waiting.size > 0) {
+          flushSoon(isWritten ? pauseMs : retryMs);
+        }
+      }, ms).unref(),
+    );
   }
 
   attempt(opened);

@@ -1,0 +1,30 @@
+import { expect, test, vi } from "vitest";
+import { serve } from "../support/served.ts";
+
+const preload = new URL("throw-on-signal.ts", import.meta.url).href;
+
+test("an error of no request is an orderly stop: calls in flight are answered, and the exit code is 1", async () => {
+  const unhandled: string[] = [];
+  const server = await serve(
+    { NODE_OPTIONS: `--import=${preload}` },
+    { onUnhandled: (line) => void unhandled.push(line) },
+  );
+  const body = JSON.stringify({ fen: "startpos", depth: 30, movetime_ms: 1500 });
+  const headers = { "content-type": "application/json" };
+  const answer = fetch(`${server.url}/v1/eval`, { method: "POST", headers, body });
+  // The search runs when this second request is answered.
+  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+  process.kill(server.pid, "SIGUSR2");
+  await vi.waitFor(() => expect(unhandled).toHaveLength(1));
+  process.kill(server.pid, "SIGUSR2");
+  const { status } = await answer;
+  expect(status).toBe(200);
+  expect(await server.ended).toBe(1);
+  expect(server.logged.at(-1)).toMatchObject({ msg: "stopped", unhandled: 2 });
+  expect(unhandled.map((line) => JSON.parse(line).msg)).toEqual([
+    "an error outside of every request: stopping",
+    "an error outside of every request: stopping",
+    "stopped",
+  ]);
+  expect(server.logged.filter(({ err }) => err)).toHaveLength(2);
+});

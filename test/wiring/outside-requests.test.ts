@@ -1,0 +1,109 @@
+import { createHook } from "node:async_hooks";
+import { describe, expect, test, vi } from "vitest";
+import { ownerNow } from "../../src/request/owner.ts";
+import { createEventLoopLag } from "../../src/thread/event-loop.ts";
+import { ask, post } from "../abuse/ask.ts";
+import { patienceMs } from "../support/patience.ts";
+import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { useRedis } from "../support/redis.ts";
+import { type RunningApp, useApp } from "../support/running-app.ts";
+
+/** Code that serves all requests. The first frame of `src/` in a stack is compared with this pattern. */
+const serviceCode =
+  /src\/(engine|log|metrics|tracing|wiring)\/|src\/storage\/sqlite\/answer-store|isLasting|at (connect|lose) .*redis\/connection/;
+
+/**
+ * Returns the timers, handles and operations that were begun in the context of a request or connection although they serve all:
+ * those of {@link serviceCode}, and those that last longer than the requests.
+ */
+async function begunInRequests(send: () => Promise<unknown>): Promise<readonly string[]> {
+  const open = new Map<number, string>();
+  const ofService: string[] = [];
+  const hook = createHook({
+    init(id, type) {
+      if (type === "PROMISE" || ownerNow() === undefined) {
+        return;
+      }
+      const stack = new Error().stack?.split("\n").slice(2) ?? [];
+      const begun = [type, ...stack].join("\n");
+      open.set(id, begun);
+      if (serviceCode.test(stack.find((line) => line.includes("/src/")) ?? "")) {
+        ofService.push(begun);
+      }
+    },
+    destroy: (id) => void open.delete(id),
+  }).enable();
+  try {
+    await send();
+    // If something is left, it is returned below.
+    await vi.waitFor(() => expect(open.size).toBe(0), patienceMs).catch(() => {});
+    return [...ofService, ...open.values()];
+  } finally {
+    hook.disable();
+  }
+}
+
+let nodes = 100_000;
+
+/** Sends calls of all kinds. Each connection ends after its answer. Several searches need several engines at a time. */
+async function sendCalls({ url }: RunningApp): Promise<void> {
+  const fresh = () => ({ fen: "startpos", nodes: nodes++ });
+  const shared = fresh();
+  const headers = { Connection: "close" };
+  const answers = await Promise.all([
+    post(`${url}/v1/eval`, fresh(), headers),
+    post(`${url}/v1/bestmove`, shared, headers),
+    post(`${url}/v1/eval`, shared, headers),
+    post(`${url}/v1/eval/stream`, fresh(), headers),
+    post(`${url}/v1/eval/batch`, { requests: [fresh(), fresh()] }, headers),
+    post(`${url}/v1/review`, { moves: ["e4", "e5"], nodes: 5000 }, headers),
+    post(`${url}/v1/keys`, {}, headers),
+    post(`${url}/chess.analysis.v1.AnalysisService/Evaluate`, fresh(), headers),
+    ask(`${url}/engines`),
+    ask(`${url}/readyz`),
+  ]);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+}
+
+const manyAtOnce = {
+  depth_max: 30,
+  multipv_max: 10,
+  movetime_ms_max: 60_000,
+  concurrent: 20,
+  rates: [rateOf("minute", 100_000, 60)],
+};
+const settings = {
+  KIBITZ_PLANS: usePlansFile({ id: "keyless", limits: manyAtOnce }, { id: "free", limits: manyAtOnce }),
+  KIBITZ_ACCESS: "public",
+  KIBITZ_SLOTS: "3",
+  KIBITZ_STORE_MB: "10",
+  KIBITZ_KEYS_PER_DAY: "1000",
+};
+
+describe("what serves all requests is started outside the context of a request:", () => {
+  const redis = useRedis();
+
+  describe("on one node", () => {
+    const app = useApp(settings, { lag: createEventLoopLag() });
+
+    test("engines, their pool, shared searches, stores and the measurement of the thread", async () => {
+      expect(await begunInRequests(() => sendCalls(app))).toEqual([]);
+    });
+  });
+
+  describe("with Redis", () => {
+    const env: Record<string, string> = { ...settings };
+    Object.defineProperty(env, "KIBITZ_REDIS_URL", { get: () => redis.url, enumerable: true });
+    const app = useApp(env, { lag: createEventLoopLag() });
+
+    test("the connection, after it was lost during calls", async () => {
+      expect(await begunInRequests(() => sendCalls(app))).toEqual([]);
+      const left = await begunInRequests(async () => {
+        redis.pause();
+        await post(`${app.url}/v1/eval`, { fen: "startpos", nodes: nodes++ }, { Connection: "close" });
+        redis.resume();
+      });
+      expect(left).toEqual([]);
+    });
+  });
+});
