@@ -191,6 +191,12 @@ export const rows: Readonly<Record<string, readonly Panel[]>> = {
       lines: { "{{instance}} {{part}}": `kibitz_degraded{${node}}` },
     },
     {
+      title: "Errors that nothing caught",
+      about: "In the last hour: KibitzUnhandledErrors. The log has the stacks.",
+      unit: "short",
+      lines: { "{{instance}}": `increase(kibitz_unhandled_errors_total{${node}}[1h])` },
+    },
+    {
       title: "Lateness of the thread",
       about:
         "How late what is to be done begins. About 10 ms is nothing, since it looks that seldom. KibitzThreadLate goes by the half.",

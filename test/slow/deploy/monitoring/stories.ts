@@ -135,6 +135,12 @@ export const stories: readonly Story[] = [
     fires: { "15m": 0, "40m": 0 },
   },
   {
+    alert: "KibitzUnhandledErrors",
+    scenario: "a caller finds a fault of the code, and repeats its request three times",
+    series: { [of("kibitz_unhandled_errors_total")]: "0x9 1 2 3x90" },
+    fires: { "8m": 0, "15m": 1, "90m": 0 },
+  },
+  {
     alert: "KibitzDegraded",
     scenario: "the disk is full for a while",
     series: {
