@@ -40,6 +40,21 @@ const questions = [
     ["#2", "Note: Some candidates are the same move."],
   ],
   [
+    "compare_moves",
+    { fen: "8/8/4k3/8/8/4K3/8/8 w - - 0 1", candidates: ["Kd3", "Kf3"] },
+    ["Game over: Draw by insufficient material. Result: 1/2-1/2.", "White to move"],
+  ],
+  [
+    "compare_moves",
+    { fen: "4k3/8/8/8/8/8/P7/4K3 w - - 150 90", candidates: ["Kd1", "a3"] },
+    ["Game over: Draw by the 75-move rule. Result: 1/2-1/2."],
+  ],
+  [
+    "compare_moves",
+    { moves: Array.from({ length: 4 }, () => ["Nf3", "Nf6", "Ng1", "Ng8"]).flat(), candidates: ["e4", "d4"] },
+    ["Game over: Draw by fivefold repetition. Result: 1/2-1/2."],
+  ],
+  [
     "review_game",
     { moves: ["f3", "e5", "g4", "Qh4#"], depth: 4 },
     ["4 half-moves", "White: accuracy", "White to move"],

@@ -45,6 +45,7 @@ const outputSchema = answerSchema({
       line: listOf(result.text),
     }),
   ),
+  game_over: result.gameOver,
   depth: result.integer,
   engine: nullable(result.text),
 });
@@ -78,7 +79,25 @@ function requestOf({ candidates, ...args }: Plain): Plain {
   return { ...args, fen: args.fen ?? "startpos", search_moves: candidates, multipv: count };
 }
 
-function answerOf({ fen, search, engine, lines, ...found }: PlainEvaluation): ToolAnswer {
+function answerOf(found: PlainEvaluation): ToolAnswer {
+  return found.terminal ? answerOfFinishedGame(found, found.terminal.result) : rankingOf(found);
+}
+
+/** A finished game is not searched. The rules can end a game as a draw although the side to move has legal moves. */
+function answerOfFinishedGame(found: PlainEvaluation, finalResult: string): ToolAnswer {
+  const { fen, summary, terminal, search } = found;
+  const warnings = found.warnings.map(({ message }) => message);
+  return {
+    text: textOf([
+      `Game over: ${summary} Result: ${finalResult}. No candidate changes this result.`,
+      describePosition(fen),
+      notesText(warnings, undefined),
+    ]),
+    structured: { fen, moves: [], game_over: terminal, depth: search.depth, engine: undefined, warnings },
+  };
+}
+
+function rankingOf({ fen, search, engine, lines, ...found }: PlainEvaluation): ToolAnswer {
   const [best] = lines;
   if (best === undefined) {
     throw new Error("the search of some moves found no line");
@@ -105,6 +124,7 @@ function answerOf({ fen, search, engine, lines, ...found }: PlainEvaluation): To
         win_percent_loss: winPercentLoss(line, best),
         line: line.san,
       })),
+      game_over: undefined,
       depth: search.depth,
       engine: engine?.name,
       warnings,
