@@ -135,7 +135,7 @@ function events(method: DescMethod, schemas: Schemas, problem: Json, nameOfAnswe
   return {
     schema: {
       description:
-        "One of the server-sent events. A comment line every 10 s keeps the connection alive. A problem before the first event is an ordinary problem response.",
+        "One of the server-sent events. A comment line every 10 s keeps the connection alive. A problem before the first byte is an ordinary problem response.",
       oneOf: [
         ...choice.fields.map((field) =>
           field === answer

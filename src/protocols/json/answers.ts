@@ -45,7 +45,6 @@ export function createRouteHandler(
   const mediaTypes = representations.map(({ framer }) => framer.mediaType);
 
   return async (req, res, admitted) => {
-    const startedAt = performance.now();
     const mediaType = preferredType(req.headers.accept, mediaTypes);
     const representation = representations.find(({ framer }) => framer.mediaType === mediaType);
     if (representation === undefined) {
@@ -57,17 +56,29 @@ export function createRouteHandler(
     }
     const { framer } = representation;
     const { message, unreadable } = await representation.read(req, admitted);
+    const startedAt = performance.now();
     const call = callOf(req, res, admitted, representation.route, unreadable);
-    const messages = await begin(representation.call(message, call), framer.isWaiting);
-    if (call.isGet) {
-      addVary(res, "Authorization");
-      if (isNotModified(req, call.outcome.answerHeaders.get("etag"))) {
-        sendEmpty(res, 304, [], call.outcome);
-        return;
+    const messages = representation.call(message, call)[Symbol.asyncIterator]();
+    try {
+      const first = begin(messages, framer.isWaiting);
+      // If the client leaves before a framer reads its first message, nobody reads this error.
+      first.catch(() => {});
+      await (framer.isSlow ? settledBy(startedAt + heartbeatMs, first) : first);
+      if (call.isGet) {
+        addVary(res, "Authorization");
+        if (isNotModified(req, call.outcome.answerHeaders.get("etag"))) {
+          // The client has this answer already. Read it to its end, because the middleware then ends the call.
+          while (!(await messages.next()).done) {}
+          sendEmpty(res, 304, [], call.outcome);
+          return;
+        }
       }
+      const parts = framer.frame(withFirst(first, messages), message, call.request.id);
+      await sendAnswer(res, parts, framer, call, { heartbeatMs, startedAt });
+    } finally {
+      // The middleware ends a call only if its messages end, also if the answer has failed or nobody reads it.
+      await messages.return?.();
     }
-    const parts = framer.frame(messages, message, call.request.id);
-    await sendAnswer(res, parts, framer, call, { heartbeatMs, startedAt });
   };
 }
 
@@ -83,25 +94,35 @@ function representationsOf(
   return stream ? [...representations, ...representationsOf(stream, routes, options)] : representations;
 }
 
+type Messages = AsyncIterator<Message>;
+
 /** Waits for the first message that is not only a queue position. Rejects if an error occurs before this message. */
 async function begin(
-  answer: AsyncIterable<Message>,
+  messages: Messages,
   isWaiting: Framer["isWaiting"] = () => false,
-): Promise<AsyncIterable<Message>> {
-  const messages = answer[Symbol.asyncIterator]();
+): Promise<IteratorResult<Message>> {
   let first = await messages.next();
   while (!first.done && isWaiting(first.value)) {
     first = await messages.next();
   }
-  return (async function* () {
-    try {
-      for (let next = first; !next.done; next = await messages.next()) {
-        yield next.value;
-      }
-    } finally {
-      await messages.return?.();
-    }
-  })();
+  return first;
+}
+
+/** Waits for `first`, at most until `dueAt`, a value of `performance.now()`. Rejects with an error of `first` before this time. */
+async function settledBy(dueAt: number, first: Promise<unknown>): Promise<void> {
+  const { promise: due, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, dueAt - performance.now());
+  try {
+    await Promise.race([first, due]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+async function* withFirst(first: Promise<IteratorResult<Message>>, messages: Messages) {
+  for (let next = await first; !next.done; next = await messages.next()) {
+    yield next.value;
+  }
 }
 
 function callOf(

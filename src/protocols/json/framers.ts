@@ -4,7 +4,7 @@ import { createMessageWriter, createPlainWriter } from "../../calls/plain/write-
 import { createReorderBuffer } from "../../calls/reorder-buffer.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
-import { eventsOf, kindOfRoute, type Route } from "./routes.ts";
+import { eventsOf, kindOfRoute, type Route, type RouteKind } from "./routes.ts";
 import type { AnswerForm } from "./send-answer.ts";
 
 const json = "application/json";
@@ -17,9 +17,13 @@ export interface Framer extends AnswerForm {
   readonly mediaType: string;
   /** True for a message that only reports a queue position. Such messages are skipped until the answer begins. */
   readonly isWaiting?: (message: Message) => boolean;
+  /** True if the first message can take longer than a heartbeat. The heartbeats then begin without waiting for it. */
+  readonly isSlow: boolean;
   /** Converts messages to text. Throws an error if the media type cannot express the error. */
   frame(messages: AsyncIterable<Message>, request: Message, requestId: string): AsyncIterable<string>;
 }
+
+type Form = Omit<Framer, "isSlow">;
 
 // The heartbeat is a space. A line break would be an empty line for clients that read lines.
 const asJson = { mediaType: json, contentType: `${json}; charset=utf-8`, heartbeat: " ", headWaits: true };
@@ -34,7 +38,13 @@ const asEvents = {
 /** Returns a framer for each media type of the route. The first media type is the default. */
 export function framersOf(route: Pick<Route, "method">): readonly Framer[] {
   const { method } = route;
-  switch (kindOfRoute(route)) {
+  const kind = kindOfRoute(route);
+  const isSlow = kind === "batch" || kind === "answer_at_end";
+  return formsOf(kind, method).map((form) => ({ ...form, isSlow }));
+}
+
+function formsOf(kind: RouteKind, method: DescMethod): readonly Form[] {
+  switch (kind) {
     case "unary":
       return [messageFramer(method)];
     case "stream":
@@ -46,7 +56,7 @@ export function framersOf(route: Pick<Route, "method">): readonly Framer[] {
   }
 }
 
-function messageFramer({ output }: DescMethod): Framer {
+function messageFramer({ output }: DescMethod): Form {
   const write = createMessageWriter(output);
   return {
     ...asJson,
@@ -58,7 +68,7 @@ function messageFramer({ output }: DescMethod): Framer {
   };
 }
 
-function answerFramer(method: DescMethod): Framer {
+function answerFramer(method: DescMethod): Form {
   const write = createEventWriter(method);
   return {
     ...asJson,
@@ -83,7 +93,7 @@ const waitingEvent = "queued";
  * Sends each message as an event. The last event is `done` with the answer, or `error` with a problem document.
  * If `isAnsweredOnce` is true, only the event `done` contains an answer.
  */
-function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
+function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Form {
   const write = createEventWriter(method);
   const frameOf = (event: string, data: string) => `event: ${event}\ndata: ${data}\n\n`;
   return {
@@ -109,7 +119,7 @@ function eventFramer(method: DescMethod, isAnsweredOnce: boolean): Framer {
 }
 
 /** Sends each message as a line, such as `{"move": {…}}`. The last line is the answer, or a `problem`. */
-function lineFramer(method: DescMethod): Framer {
+function lineFramer(method: DescMethod): Form {
   const write = createEventWriter(method);
   return {
     ...asLines,
@@ -129,7 +139,7 @@ function lineFramer(method: DescMethod): Framer {
 }
 
 /** Sends the answers as a JSON array in the order of the items, or as lines. A line is sent when its answer is ready. */
-function batchFramers(method: DescMethod): readonly Framer[] {
+function batchFramers(method: DescMethod): readonly Form[] {
   const answersOf = createItemWriter(method);
   return [
     {

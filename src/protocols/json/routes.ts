@@ -32,7 +32,7 @@ function routeFromRule(method: DescMethod, { pattern, body }: HttpRule): Route {
 const verbs = { get: "GET", put: "PUT", post: "POST", delete: "DELETE", patch: "PATCH" } as const;
 
 /** `unary`: one object. `stream`: server-sent events. `batch`: a list of answers. `answer_at_end`: only the last message. */
-type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
+export type RouteKind = "unary" | "stream" | "batch" | "answer_at_end";
 
 /** Returns the form of a route's answer. For a stream, an option in the proto file can select the form. */
 export function kindOfRoute({ method }: Pick<Route, "method">): RouteKind {

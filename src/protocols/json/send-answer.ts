@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Call } from "../../calls/call.ts";
 import { errorFromUnknown } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
-import { isGone, type NodeResponse, writePart } from "../../http/message.ts";
+import { abortResponse, isGone, type NodeResponse, writePart } from "../../http/message.ts";
 import type { RequestOutcome } from "../../request/context.ts";
 
 export interface AnswerForm {
@@ -34,10 +34,19 @@ export async function sendAnswer(
   /** Resolves when all text that was written so far has been sent. Resolves with false if the client has disconnected. */
   let sent = Promise.resolve(true);
   let timer: NodeJS.Timeout | undefined;
+  /** The error of a heartbeat that could not be sent. It ends the answer. */
+  let beatError: unknown;
 
+  const beat = () => {
+    const beating = pendingText === undefined ? send(form.heartbeat) : begin();
+    beating.catch((thrown: unknown) => {
+      beatError = thrown;
+      abortResponse(res);
+    });
+  };
   const beatIn = (ms: number) => {
     clearTimeout(timer);
-    timer = setTimeout(() => void (pendingText === undefined ? send(form.heartbeat) : begin()), ms);
+    timer = setTimeout(beat, ms);
   };
   /** Sends texts one after the other, because a heartbeat must not be sent in the middle of a part. */
   const send = async (text: string) => {
@@ -55,7 +64,7 @@ export async function sendAnswer(
     const kept = outcome.answerHeaders.has("cache-control") ? [] : ["Cache-Control", "no-store"];
     sendHead(res, 200, ["Content-Type", form.contentType, ...headers, ...kept], outcome);
   };
-  const begin = () => {
+  const begin = async () => {
     const first = pendingText || form.heartbeat;
     // Without this header, nginx would send nothing until its buffer is full.
     sendHeadOf(["X-Accel-Buffering", "no"]);
@@ -95,7 +104,7 @@ export async function sendAnswer(
       const problem = JSON.stringify(problemFromError(errorFromUnknown(thrown), request.id));
       await new Promise((resolve) => res.write(`${problem}\n`, resolve));
     }
-    throw thrown;
+    throw beatError ?? thrown;
   } finally {
     clearTimeout(timer);
   }

@@ -1,5 +1,7 @@
 import { request } from "node:http";
 import { connect } from "node:http2";
+import { connect as connectTcp } from "node:net";
+import { text } from "node:stream/consumers";
 import { createClient, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
@@ -53,6 +55,24 @@ describe("a client that disconnects during a search", () => {
     });
     await expect(left).rejects.toThrow("left");
     await expectFreeEngine();
+  });
+
+  test("a client of HTTP/1.1 that half-closes its connection after its request gets no response, and the engine is free", async () => {
+    const body = JSON.stringify(long);
+    const socket = connectTcp({
+      port: Number(new URL(app.url).port),
+      host: "127.0.0.1",
+      allowHalfOpen: true,
+    });
+    socket.write(
+      `POST /v1/eval HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nX-Request-Id: half-closed\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    );
+    await expectWork();
+    socket.end();
+    expect(await text(socket)).toBe("");
+    await expectFreeEngine();
+    const lines = app.logged.filter((line) => (line as { requestId?: string }).requestId === "half-closed");
+    expect(lines).toMatchObject([{ method: "Evaluate", code: "canceled" }]);
   });
 
   test.each([

@@ -15,7 +15,13 @@ import { KibitzError } from "../../../src/errors/errors.ts";
 import { heartbeatMs, type ServedGateway, serveGateway } from "./serve-gateway.ts";
 
 const stream = vi.fn<Handler>();
-const streams = { StreamEvaluate: stream, EvaluateBatch: stream, ReviewGame: stream };
+const streams = {
+  Evaluate: stream,
+  FindBestMove: stream,
+  StreamEvaluate: stream,
+  EvaluateBatch: stream,
+  ReviewGame: stream,
+};
 
 let served: ServedGateway;
 beforeAll(async () => {
@@ -63,6 +69,39 @@ function answerLate(...messages: readonly (Message | Error)[]): () => void {
   });
   return resolve;
 }
+
+/** Like {@link answerLate}, but the handler waits before its first message. A queue position is not sent in JSON. */
+function answerAfterWait(...messages: readonly (Message | Error)[]): () => void {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  setTimeout(resolve, 60 * heartbeatMs);
+  stream.mockImplementation(async function* () {
+    await promise;
+    for (const message of messages) {
+      if (message instanceof Error) {
+        throw message;
+      }
+      yield message;
+    }
+  });
+  return resolve;
+}
+
+const comment = ": keep-alive\n\n";
+
+const slowForms: readonly (readonly [
+  name: string,
+  path: string,
+  body: object,
+  accept: string,
+  messages: readonly Message[],
+  heartbeat: string,
+])[] = [
+  ["a batch as JSON", "/v1/eval/batch", batch, json, [item(0), item(1)], " "],
+  ["a batch as lines", "/v1/eval/batch", batch, lines, [item(0), item(1)], " "],
+  ["a review as JSON", "/v1/review", game, json, [waiting, review], " "],
+  ["a review as lines", "/v1/review", game, lines, [move, review], " "],
+  ["a review as events", "/v1/review", game, events, [move, review], comment],
+];
 
 /** Reads a response to its end. Calls `release` after the second heartbeat. */
 async function read(response: Response, heartbeat: string, release: () => void): Promise<string> {
@@ -126,6 +165,86 @@ describe("a slow response", () => {
   });
 });
 
+describe("a response without a first message", () => {
+  it.each(slowForms)(
+    "%s gets heartbeats from the time of its request on, before the first message is ready",
+    async (_, path, body, accept, last, heartbeat) => {
+      const release = answerAfterWait(...last);
+      const response = await post(path, body, accept);
+      expect([response.status, response.headers.get("x-accel-buffering")]).toEqual([200, "no"]);
+      const sent = await read(response, heartbeat, release);
+      expect(sent.startsWith(heartbeat.repeat(2)) || sent.startsWith(`[${heartbeat}`), sent).toBe(true);
+      expect(sent.trimStart().slice(heartbeat.length)).toMatch(/[}\]]\n+$/);
+    },
+  );
+
+  it.each([
+    [
+      "the JSON array of a batch",
+      "/v1/eval/batch",
+      batch,
+      json,
+      /"code":"overloaded".*"code":"overloaded".*\]\n$/s,
+    ],
+    [
+      "the lines of a batch",
+      "/v1/eval/batch",
+      batch,
+      lines,
+      /"code":"overloaded".*\n.*"code":"overloaded".*\n$/,
+    ],
+    ["the lines of a review", "/v1/review", game, lines, /\{"problem":.*"code":"overloaded"/],
+    ["the events of a review", "/v1/review", game, events, /event: error\ndata: .*"code":"overloaded"/],
+  ])(
+    "if %s fail after a heartbeat and before the first message, the response contains the error",
+    async (_, path, body, accept, error) => {
+      const release = answerAfterWait(new KibitzError("overloaded", "busy", { retryAfterMs: 2000 }));
+      const response = await post(path, body, accept);
+      expect(response.status).toBe(200);
+      expect(await read(response, accept === events ? comment : " ", release)).toMatch(error);
+    },
+  );
+
+  it.each([
+    ["a single evaluation", "/v1/eval", json],
+    ["a best move", "/v1/bestmove", json],
+    ["an event stream", "/v1/eval/stream", events],
+  ])(
+    "%s sends nothing before its first message, so that an error keeps its HTTP status",
+    async (_, path, accept) => {
+      setTimeout(
+        answerAfterWait(new KibitzError("overloaded", "busy", { retryAfterMs: 2000 })),
+        5 * heartbeatMs,
+      );
+      expect((await post(path, { fen: "startpos" }, accept)).status).toBe(503);
+    },
+  );
+
+  it("a call ends if its client leaves before the first message", async () => {
+    let ended = "";
+    stream.mockImplementation(async function* (_, { signal }) {
+      try {
+        await once(signal, "abort");
+        yield item(0);
+      } finally {
+        ended = signal.reason.constructor.name;
+      }
+    });
+    const leaving = new AbortController();
+    const body = JSON.stringify(batch);
+    const headers = { "Content-Type": json };
+    const answer = await fetch(`${served.url}/v1/eval/batch`, {
+      method: "POST",
+      body,
+      headers,
+      signal: leaving.signal,
+    });
+    leaving.abort();
+    await expect(answer.text()).rejects.toThrow("abort");
+    await expect.poll(() => ended).toBe("ClientDisconnected");
+  });
+});
+
 it("a slow reader gets every part of a response complete", async () => {
   const large = (index: number) =>
     create(EvaluateBatchResponseSchema, {
@@ -156,12 +275,15 @@ it("a quick JSON response has a Content-Length and no heartbeats", async () => {
 describe("an error in a slow JSON response", () => {
   const overloaded = new KibitzError("overloaded", "busy", { retryAfterMs: 2000 });
 
-  it("if a call fails after a long wait but before the first heartbeat, the error still has its HTTP status", async () => {
-    setTimeout(answerLate(waiting, overloaded), 5 * heartbeatMs);
-    const response = await post("/v1/review", game, json);
-    expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
-    expect(await response.json()).toMatchObject({ code: "overloaded" });
-  });
+  it.each(slowForms)(
+    "if %s fails before the first heartbeat, the error still has its HTTP status",
+    async (_, path, body, accept) => {
+      setTimeout(answerAfterWait(overloaded), heartbeatMs / 5);
+      const response = await post(path, body, accept);
+      expect([response.status, response.headers.get("retry-after")]).toEqual([503, "2"]);
+      expect(await response.json()).toMatchObject({ code: "overloaded" });
+    },
+  );
 
   it("if a call fails after a heartbeat over HTTP/1.1, the error is sent in the body, and the response is then aborted", async () => {
     const release = answerLate(move, overloaded);
