@@ -122,36 +122,30 @@ async function enter(
     requests: taken.map(({ window }) => window),
     count: requests,
   };
-  for (;;) {
-    const answer = await store.enter(asked);
-    switch (answer.kind) {
-      case "busy": {
-        const quota = concurrent ?? 0;
-        if (waiting) {
-          await store.placeFree(subject, quota, waiting);
-          break;
-        }
-        const retryAfterMs = firstFreeMs(answer.running);
-        const refusal = { code: "concurrency_limited", limit: "concurrent", quota, retryAfterMs } as const;
-        return { kind: "refused", refusal, windows: [] };
-      }
-      case "exhausted": {
-        const usedUp = windowsFrom(engineTime, answer.engineTime).filter(({ remaining }) => remaining === 0);
-        return { kind: "refused", refusal: refusalBy(usedUp), windows: [] };
-      }
-      case "full": {
-        const windows = windowsFrom(taken, answer.requests);
-        const full = windows.filter(({ remaining }) => remaining < requests);
-        return { kind: "refused", refusal: refusalBy(full), windows };
-      }
-      case "admitted": {
-        const { place, requests: uses } = answer;
-        const admission: Admission = {
-          leave: (engineMs, answered) => place.leave(engineMs, engineMs <= 0 && !answered),
-          freePlace: place.free,
-        };
-        return { kind: "admitted", admission, windows: windowsFrom(taken, uses) };
-      }
+  const answer = await store.enter(asked, waiting);
+  switch (answer.kind) {
+    case "busy": {
+      const quota = concurrent ?? 0;
+      const retryAfterMs = firstFreeMs(answer.running);
+      const refusal = { code: "concurrency_limited", limit: "concurrent", quota, retryAfterMs } as const;
+      return { kind: "refused", refusal, windows: [] };
+    }
+    case "exhausted": {
+      const usedUp = windowsFrom(engineTime, answer.engineTime).filter(({ remaining }) => remaining === 0);
+      return { kind: "refused", refusal: refusalBy(usedUp), windows: [] };
+    }
+    case "full": {
+      const windows = windowsFrom(taken, answer.requests);
+      const full = windows.filter(({ remaining }) => remaining < requests);
+      return { kind: "refused", refusal: refusalBy(full), windows };
+    }
+    case "admitted": {
+      const { place, requests: uses } = answer;
+      const admission: Admission = {
+        leave: (engineMs, answered) => place.leave(engineMs, engineMs <= 0 && !answered),
+        freePlace: place.free,
+      };
+      return { kind: "admitted", admission, windows: windowsFrom(taken, uses) };
     }
   }
 }

@@ -174,7 +174,7 @@ export interface AdmissionRequest {
   readonly count: number;
 }
 
-type AdmissionAnswer =
+export type AdmissionAnswer =
   | { readonly kind: "admitted"; readonly place: AdmittedSearch; readonly requests: readonly WindowUse[] }
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
   | { readonly kind: "exhausted"; readonly engineTime: readonly WindowUse[] }
@@ -199,13 +199,13 @@ export interface AdmittedSearch {
  */
 export interface LimitStore {
   readonly available: boolean;
-  /** Admits the request, or changes nothing. If the store's reply is lost, a rejected request may have been counted. */
-  enter(request: AdmissionRequest): Promise<AdmissionAnswer>;
   /**
-   * Resolves when the subject probably has fewer than `max` searches in flight. Another request may start a search before
-   * yours.
+   * Admits the request, or changes nothing. If the store's reply is lost, a rejected request may have been counted.
+   * With `waiting`, the answer is never `busy`: the request waits until the subject may start another search, and rejects with
+   * the abort reason of `waiting`. Waiting requests are admitted in the order of their arrival, before all other requests of
+   * the subject.
    */
-  placeFree(subject: string, max: number, signal: AbortSignal): Promise<void>;
+  enter(request: AdmissionRequest, waiting?: AbortSignal): Promise<AdmissionAnswer>;
   addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;
   usesOf(windows: readonly LimitWindow[]): Promise<readonly WindowUse[]>;
 }

@@ -177,6 +177,50 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
     });
   });
 
+  describe(`limits counted in ${name}: requests that wait`, () => {
+    const plan = planWith([], 1);
+    const { signal } = new AbortController();
+
+    test(`requests that wait in ${name} are admitted in the order of their arrival, before all later requests`, async () => {
+      const limits = await limitsOf();
+      const admitted: string[] = [];
+      const enter = async (who: string, waiting: AbortSignal | undefined = signal) => {
+        const entry = await limits.enter(keyless(plan), timeOf(700), { waiting });
+        admitted.push(who);
+        return entry;
+      };
+      const first = await enter("first");
+      const waits = [];
+      for (const who of ["second", "third", "fourth"]) {
+        waits.push(enter(who));
+        // The nodes send their requests to Redis independently, so wait until this request has arrived.
+        await sleep(50);
+      }
+      leave(first);
+      // A caller that asks again before the next request is admitted, as a batch does after each item.
+      expect(await limits.enter(keyless(plan), timeOf(700))).toMatchObject({
+        refusal: { code: "concurrency_limited" },
+      });
+      waits.push(enter("fifth"));
+      await Promise.all(waits.map(async (entry) => leave(await entry)));
+      expect(admitted).toEqual(["first", "second", "third", "fourth", "fifth"]);
+    });
+
+    test(`if a request that waits in ${name} disconnects, the next request takes its turn`, async () => {
+      const limits = await limitsOf();
+      const enter = (waiting: AbortSignal) => limits.enter(keyless(plan), timeOf(700), { waiting });
+      const first = await enter(signal);
+      const leaving = new AbortController();
+      const left = enter(leaving.signal);
+      const next = enter(signal);
+      leave(first);
+      leaving.abort(new Error("left"));
+      // The first waiting request may have been admitted before it left.
+      leave(await left.catch(() => undefined));
+      expect((await next).kind).toBe("admitted");
+    });
+  });
+
   describe(`limits counted in ${name}: engine time`, () => {
     const plan = planWith([engine]);
 

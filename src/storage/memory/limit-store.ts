@@ -1,4 +1,14 @@
-import type { AdmittedSearch, EngineTime, LimitStore, LimitWindow, UsageStore, WindowUse } from "../ports.ts";
+import type {
+  AdmissionAnswer,
+  AdmissionRequest,
+  AdmittedSearch,
+  EngineTime,
+  LimitStore,
+  LimitWindow,
+  UsageStore,
+  WindowUse,
+} from "../ports.ts";
+import { createTurns } from "../turns.ts";
 import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
@@ -11,7 +21,8 @@ export interface MemoryLimitStore extends LimitStore {
 /** `usage` stores the used engine time, which thus survives a restart. */
 export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   const windows = createWindows();
-  const places = createPlaces();
+  const turns = createTurns();
+  const places = createPlaces(turns.wakeFirst);
   const unwritten = new Map<string, EngineTime>();
 
   function keep(time: EngineTime): void {
@@ -28,46 +39,53 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     }
   }
 
+  /** `ahead` is the number of waiting requests that are admitted before this request. */
+  function admit(asked: AdmissionRequest, ahead: number): AdmissionAnswer {
+    const { subject, concurrent, expectedMs, engineTime, requests, count } = asked;
+    const running = places.of(subject);
+    if (concurrent !== undefined && running.length + ahead >= concurrent) {
+      return { kind: "busy", running };
+    }
+    const uses = engineTime.map(windows.of);
+    if (engineTime.some(({ quota }, index) => usedOf(uses[index]) >= quota)) {
+      return { kind: "exhausted", engineTime: uses };
+    }
+    const before = requests.map(windows.of);
+    if (requests.some(({ quota }, index) => usedOf(before[index]) + count > quota)) {
+      return { kind: "full", requests: before };
+    }
+    const takenAt = performance.now();
+    const after = requests.map((window) => windows.add(window, count));
+    const taken = concurrent === undefined ? undefined : places.take(subject, expectedMs);
+    const place: AdmittedSearch = {
+      free: () => taken?.[Symbol.dispose](),
+      leave(engineMs, givesBack) {
+        place.free();
+        for (const window of engineMs > 0 ? engineTime : []) {
+          addEngineTime(window, engineMs);
+        }
+        const elapsedMs = performance.now() - takenAt;
+        for (const [index, window] of givesBack ? requests.entries() : []) {
+          // Return requests only to the window that counted them, not to a later window.
+          if (elapsedMs < (after[index]?.endsInMs ?? 0)) {
+            windows.add(window, -count);
+          }
+        }
+      },
+    };
+    return { kind: "admitted", place, requests: after };
+  }
+
   return {
     available: true,
-    async enter({ subject, concurrent, expectedMs, engineTime, requests, count }) {
-      const running = places.of(subject);
-      if (concurrent !== undefined && running.length >= concurrent) {
-        return { kind: "busy", running };
-      }
-      const uses = engineTime.map(windows.of);
-      if (engineTime.some(({ quota }, index) => usedOf(uses[index]) >= quota)) {
-        return { kind: "exhausted", engineTime: uses };
-      }
-      const before = requests.map(windows.of);
-      if (requests.some(({ quota }, index) => usedOf(before[index]) + count > quota)) {
-        return { kind: "full", requests: before };
-      }
-      const takenAt = performance.now();
-      const after = requests.map((window) => windows.add(window, count));
-      const taken = concurrent === undefined ? undefined : places.take(subject, expectedMs);
-      const place: AdmittedSearch = {
-        free: () => taken?.[Symbol.dispose](),
-        leave(engineMs, givesBack) {
-          place.free();
-          for (const window of engineMs > 0 ? engineTime : []) {
-            addEngineTime(window, engineMs);
-          }
-          const elapsedMs = performance.now() - takenAt;
-          for (const [index, window] of givesBack ? requests.entries() : []) {
-            // Return requests only to the window that counted them, not to a later window.
-            if (elapsedMs < (after[index]?.endsInMs ?? 0)) {
-              windows.add(window, -count);
-            }
-          }
-        },
-      };
-      return { kind: "admitted", place, requests: after };
-    },
-    async placeFree(subject, max, signal) {
-      signal.throwIfAborted();
-      if (places.of(subject).length >= max) {
-        await places.nextFree(subject, signal);
+    async enter(asked, waiting) {
+      using turn = waiting && turns.take(asked.subject);
+      for (;;) {
+        const answer = admit(asked, turn?.ahead ?? turns.waiting(asked.subject));
+        if (answer.kind !== "busy" || !(turn && waiting)) {
+          return answer;
+        }
+        await turn.woken(waiting);
       }
     },
     addRefusals: async (window, count) => windows.add(window, count),

@@ -1,11 +1,8 @@
-import { EventEmitter, once } from "node:events";
 import type { RunningSearch } from "../ports.ts";
 
 /** Counts the searches in flight of each caller in this process. Other instances count batches and reviews instead. */
-export function createPlaces() {
+export function createPlaces(onFreed: (subject: string) => void = () => {}) {
   const taken = new Map<string, Set<{ readonly at: number; readonly expectedMs: number }>>();
-  const freed = new EventEmitter().setMaxListeners(0);
-  const eventOf = (subject: string) => `free ${subject}`;
   return {
     /** Counts one more search in flight until the result is disposed of. */
     take(subject: string, expectedMs: number): Disposable {
@@ -20,7 +17,7 @@ export function createPlaces() {
           if (places.size === 0) {
             taken.delete(subject);
           }
-          freed.emit(eventOf(subject));
+          onFreed(subject);
         },
       };
     },
@@ -30,10 +27,6 @@ export function createPlaces() {
         expectedMs,
         elapsedMs: now - at,
       }));
-    },
-    /** Resolves when a search of `subject` (a key or an address) ends. Rejects with the abort reason of `signal`. */
-    async nextFree(subject: string, signal: AbortSignal): Promise<void> {
-      await once(freed, eventOf(subject), { signal }).catch(() => signal.throwIfAborted());
     },
   };
 }

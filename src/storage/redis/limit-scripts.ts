@@ -4,6 +4,8 @@ import { redisScript } from "./connection.ts";
  * Redis keys. All times are by Redis's clock.
  * - `window:<rate> <subject>`: hash with the field `used`. The key expires when the window ends.
  * - `places:<subject>`: sorted set of the searches in flight. The score is the time when an entry expires.
+ * - `turns:<subject>`: sorted set of the requests that wait for a place. The score is the time when an entry expires. An entry
+ *   begins with the time of its arrival, so the alphabetical order is the order of arrival.
  */
 const prelude = `
 local function clock()
@@ -42,20 +44,42 @@ end
 `;
 
 /**
- * Keys: the searches in flight of the subject, windows of engine time, windows of requests. Argument: {@link EnterArguments}.
- * Returns a list that begins with `admitted`, `late` (after `latestMs`), `busy`, `exhausted` (engine time) or `full`
- * (requests).
+ * Keys: the searches in flight of the subject, the waiting requests of the subject, windows of engine time, windows of requests.
+ * Argument: {@link EnterArguments}. Returns a list that begins with `admitted`, `late` (after `latestMs`), `busy`, `exhausted`
+ * (engine time) or `full` (requests).
  */
 export const enterScript = redisScript(
   "enter",
   `${prelude}
-local asked, places, now = cjson.decode(ARGV[1]), KEYS[1], clock()
+local asked, places, turns, now = cjson.decode(ARGV[1]), KEYS[1], KEYS[2], clock()
 if asked.latestMs and now > asked.latestMs then
   return {'late'}
 end
 local taken = '(' .. whole(now)
-if asked.concurrent and redis.call('ZCOUNT', places, taken, '+inf') >= asked.concurrent then
-  return {'busy', whole(now), redis.call('ZRANGEBYSCORE', places, taken, '+inf', 'LIMIT', 0, 100)}
+local turn = asked.turn
+if turn == '' then
+  turn = whole(now) .. ':' .. asked.name
+end
+
+local function isBusy()
+  local count = redis.call('ZCOUNT', places, taken, '+inf')
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', turns, taken, '+inf')) do
+    if not turn or other < turn then
+      count = count + 1
+    end
+  end
+  return count >= asked.concurrent
+end
+
+if asked.concurrent and isBusy() then
+  if turn then
+    redis.call('ZADD', turns, whole(now + asked.turnMs), turn)
+    redis.call('PEXPIRE', turns, whole(asked.turnMs))
+  end
+  return {'busy', whole(now), redis.call('ZRANGEBYSCORE', places, taken, '+inf', 'LIMIT', 0, 100), turn or ''}
+end
+if turn then
+  redis.call('ZREM', turns, turn)
 end
 
 -- The uses of windows, and whether one of them has no room for so many more.
@@ -68,8 +92,8 @@ local function roomIn(windows, before, count)
   return uses, isFull
 end
 
-local before = 1 + #asked.engineTime
-local engineTime, isExhausted = roomIn(asked.engineTime, 1, 1)
+local before = 2 + #asked.engineTime
+local engineTime, isExhausted = roomIn(asked.engineTime, 2, 1)
 local uses, isFull = roomIn(asked.requests, before, asked.count)
 if isExhausted then
   return {'exhausted', engineTime}
@@ -96,6 +120,10 @@ export interface EnterArguments {
   readonly latestMs: number | undefined;
   /** The maximum number of searches in flight. Undefined if there is no limit. */
   readonly concurrent: number | undefined;
+  /** The request's entry among the waiting requests: empty at the first attempt, and undefined if the request does not wait. */
+  readonly turn: string | undefined;
+  /** Milliseconds until the entry of a waiting request expires, unless the request tries again. */
+  readonly turnMs: number;
   /** The first part of the entry's name. The script appends the current time and the expected time of the search. */
   readonly name: string;
   readonly expectedMs: number;

@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import {
+  type AdmissionAnswer,
   type AdmissionRequest,
   type AdmittedSearch,
   type LimitStore,
@@ -8,6 +8,7 @@ import {
   StoreUnavailable,
   type WindowUse,
 } from "../ports.ts";
+import { createTurns } from "../turns.ts";
 import type { Redis } from "./connection.ts";
 import {
   addScript,
@@ -26,7 +27,14 @@ const defaultHeldMs = 8000;
 /** The interval between renewals of an entry is `heldMs` divided by this number. */
 const renewals = 4;
 
-const pollMs = 100;
+/**
+ * If the node of a waiting request does not renew the request's entry for this time, the request no longer waits. A node renews
+ * the entry with each poll.
+ */
+const turnMs = 1000;
+
+/** The intervals between polls for a search that ends on another node: of the node's first waiting request, and of the others. */
+const pollMs = { first: 25, other: 250 } as const;
 
 const heldAtOnce = 250;
 
@@ -42,6 +50,7 @@ export function createRedisLimitStore(
   { heldMs = defaultHeldMs }: LimitStoreOptions = {},
 ): RedisLimitStore {
   const node = randomUUID();
+  const turns = createTurns();
   let entered = 0;
   /** Maps the name of an entry of this node to the Redis key of its sorted set. */
   const entries = new Map<string, string>();
@@ -82,55 +91,73 @@ export function createRedisLimitStore(
         count: asked.count,
       };
       const keys = [key, ...engineTime.map(windowOf), ...back.map(windowOf)];
-      lastLeave = redis.run(leaveScript, keys, [JSON.stringify(args)]).catch(() => {
-        // Ignore the failure: the connection has logged it, and the entry expires.
-      });
+      lastLeave = redis
+        .run(leaveScript, keys, [JSON.stringify(args)])
+        .catch(() => {
+          // Ignore the failure: the connection has logged it, and the entry expires.
+        })
+        .then(() => turns.wakeFirst(asked.subject));
     }
     return { free: () => leave(0, false), leave };
+  }
+
+  /** `turn` is the request's entry among the waiting requests, as in {@link EnterArguments}. */
+  async function attempt(asked: AdmissionRequest, turn: string | undefined): Promise<Attempt> {
+    if (redis.health.kind !== "up") {
+      throw new StoreUnavailable(`Redis counts nothing: ${redis.health.why}`);
+    }
+    const { subject: _, ...rest } = asked;
+    const name = `${node}.${++entered}`;
+    const args: EnterArguments = { ...rest, latestMs: redis.deadline(), turn, turnMs, name, heldMs };
+    const windows = [...asked.engineTime, ...asked.requests];
+    const keys = [placesOf(asked), turnsOf(asked), ...windows.map(windowOf)];
+    const askedAt = performance.now();
+    const [kind, first, second, third] = listOf(await redis.run(enterScript, keys, [JSON.stringify(args)]));
+    switch (kind) {
+      case "late":
+        throw new StoreUnavailable("Redis carried out a request too late");
+      case "busy": {
+        const running = textsOf(second).map((place) => runningFrom(place, Number(first)));
+        return { answer: { kind, running }, turn: String(third) };
+      }
+      case "exhausted":
+        return { answer: { kind, engineTime: usesFrom(first, asked.engineTime) } };
+      case "full":
+        return { answer: { kind, requests: usesFrom(first, asked.requests) } };
+      default: {
+        const uses = usesFrom(second, asked.requests);
+        const ends = uses.map(({ endsInMs }) => askedAt + endsInMs);
+        const place = placeOf(String(first), asked, ends);
+        return { answer: { kind: "admitted", place, requests: uses } };
+      }
+    }
+  }
+
+  async function enterInTurn(asked: AdmissionRequest, signal: AbortSignal): Promise<AdmissionAnswer> {
+    using own = turns.take(asked.subject);
+    let turn = "";
+    try {
+      for (;;) {
+        const tried = await attempt(asked, turn);
+        if (tried.turn === undefined) {
+          return tried.answer;
+        }
+        turn = tried.turn;
+        await own.woken(signal, own.ahead === 0 ? pollMs.first : pollMs.other);
+      }
+    } catch (error) {
+      // Let the next request pass at once. If this fails, the entry expires.
+      void redis.boundedCall("ZREM", [turnsOf(asked)], [turn]);
+      throw error;
+    }
   }
 
   return {
     get available() {
       return redis.health.kind === "up";
     },
-    async enter(asked) {
-      if (redis.health.kind !== "up") {
-        throw new StoreUnavailable(`Redis counts nothing: ${redis.health.why}`);
-      }
-      const { concurrent, expectedMs, engineTime, requests, count } = asked;
-      const name = `${node}.${++entered}`;
-      const args: EnterArguments = {
-        latestMs: redis.deadline(),
-        concurrent,
-        name,
-        expectedMs,
-        heldMs,
-        engineTime,
-        requests,
-        count,
-      };
-      const keys = [placesOf(asked), ...engineTime.map(windowOf), ...requests.map(windowOf)];
-      const askedAt = performance.now();
-      const [kind, first, second] = listOf(await redis.run(enterScript, keys, [JSON.stringify(args)]));
-      switch (kind) {
-        case "late":
-          throw new StoreUnavailable("Redis carried out a request too late");
-        case "busy":
-          return { kind, running: textsOf(second).map((place) => runningFrom(place, Number(first))) };
-        case "exhausted":
-          return { kind, engineTime: usesFrom(first, engineTime) };
-        case "full":
-          return { kind, requests: usesFrom(first, requests) };
-        default: {
-          const uses = usesFrom(second, requests);
-          const ends = uses.map(({ endsInMs }) => askedAt + endsInMs);
-          return { kind: "admitted", place: placeOf(String(first), asked, ends), requests: uses };
-        }
-      }
-    },
-    async placeFree(_subject, _max, signal) {
-      // Poll, because a node does not notify other nodes when a search ends.
-      await sleep(pollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+    async enter(asked, waiting) {
+      return waiting ? enterInTurn(asked, waiting) : (await attempt(asked, undefined)).answer;
     },
     async addRefusals(window, count) {
       const use = await redis.run(addScript, [windowOf(window)], [count, window.windowMs]);
@@ -156,6 +183,13 @@ export function createRedisLimitStore(
   };
 }
 
+/** `turn` is defined if the answer is `busy`. */
+interface Attempt {
+  readonly answer: AdmissionAnswer;
+  readonly turn?: string;
+}
+
+const turnsOf = ({ subject }: AdmissionRequest) => `turns:${subject}`;
 const placesOf = ({ subject }: AdmissionRequest) => `places:${subject}`;
 const windowOf = ({ rate, subject }: LimitWindow) => `window:${rate} ${subject}`;
 

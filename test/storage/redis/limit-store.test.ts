@@ -3,7 +3,7 @@ import { afterAll, expect, test } from "vitest";
 import { createLimits } from "../../../src/access/limits.ts";
 import { createMemoryLimitStore } from "../../../src/storage/memory/limit-store.ts";
 import { createRedisLimitStore } from "../../../src/storage/redis/limit-store.ts";
-import { engine, keyed, minute, planWith, remainingOf, run } from "../../contract/limits.ts";
+import { engine, keyed, leave, minute, planWith, remainingOf, run, timeOf } from "../../contract/limits.ts";
 import { describeWith } from "../../support/needs.ts";
 import { until, useConnections, useRedis } from "../../support/redis.ts";
 
@@ -42,5 +42,42 @@ describeWith("redis")("limits in Redis", () => {
     await run(limits, keyed(long, "reader", "b"));
     expect(await remainingOf(limits, keyed(short, "reader", "b"))).toEqual([0, 1000]);
     await expect(redis.ask("PTTL", ["window:free/minute reader"])).resolves.toBeLessThanOrEqual(1000);
+  });
+
+  test("if a node with a waiting request dies, the other requests of the caller wait for about a second", async () => {
+    const plan = planWith([], 1);
+    const [dying, living] = [await openLimits("dying:"), await openLimits("dying:")];
+    const { signal } = new AbortController();
+    const enter = ({ limits }: typeof dying, waiting?: AbortSignal) =>
+      limits.enter(keyed(plan, "key", "a"), timeOf(700), { waiting });
+    const first = await enter(living);
+    enter(dying, signal).catch(() => {});
+    await until(() => living.redis.ask("ZCARD", ["turns:key"]), Boolean);
+    dying.redis[Symbol.dispose]();
+    leave(first);
+    const diedAt = performance.now();
+    leave(await enter(living, signal));
+    expect(performance.now() - diedAt).toBeGreaterThan(500);
+    expect(performance.now() - diedAt).toBeLessThan(2000);
+    await until(
+      () => living.redis.ask("EXISTS", ["turns:key"]),
+      (exists) => exists === 0,
+    );
+  });
+
+  test("a waiting request that disconnects leaves no turn in Redis", async () => {
+    const plan = planWith([], 1);
+    const { redis, limits } = await openLimits("left:");
+    const leaving = new AbortController();
+    await limits.enter(keyed(plan, "key", "a"), timeOf(700));
+    const left = limits.enter(keyed(plan, "key", "a"), timeOf(700), { waiting: leaving.signal });
+    await until(() => redis.ask("ZCARD", ["turns:key"]), Boolean);
+    leaving.abort(new Error("left"));
+    await expect(left).rejects.toThrow("left");
+    await until(
+      () => redis.ask("ZCARD", ["turns:key"]),
+      (waiting) => waiting === 0,
+      500,
+    );
   });
 });
