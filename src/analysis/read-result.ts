@@ -1,7 +1,7 @@
 import type { SearchResult } from "./analysis.ts";
 
 /** Increase this number if the format or the content of results changes. Older stored results are then ignored. */
-export const resultVersion = 2;
+export const resultVersion = 3;
 
 /** Returns undefined if the value is not a final result. The check is shallow, because only Kibitz writes stored results. */
 export function resultFromJson(json: unknown): SearchResult | undefined {

@@ -113,7 +113,10 @@ export interface SearchDone {
   readonly bestMove: string;
   /** The expected reply to the best move, in UCI notation. */
   readonly ponder: string | undefined;
-  /** `depth`: the requested depth or the engine's largest depth is complete. `stop`: the service ended the search early. */
+  /**
+   * `depth`: the requested depth or the engine's largest depth is complete. `stop`: the service ended the search early.
+   * `time`: also if the depth or the nodes were reached, but the result came after the time limit or after `stop`.
+   */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";
 }
 
@@ -171,7 +174,13 @@ export interface EngineSession extends AsyncDisposable {
   /** Resolves when the engine has ended: with the failure, or with undefined if the session was closed. */
   readonly exited: Promise<EngineFailure | undefined>;
   /**
-   * Resolves as soon as the result is known. If `signal` is aborted, an engine that does not stop within 400 ms is killed.
+   * Waits for the end of the cleaning. Throws an EngineFailure of the kind `no_start` if the engine ends first, or at once the
+   * reason of `signal` after an abort.
+   */
+  ready(signal: AbortSignal): Promise<void>;
+  /**
+   * Waits until the engine is ready. The search, its time limit and its progress begin then. Resolves as soon as the result is
+   * known. If `signal` is aborted, an engine that does not stop within 400 ms is killed.
    * Throws EngineFailure if the engine fails or is killed, or the reason of `signal` if the engine stops in time.
    */
   search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone>;

@@ -19,7 +19,7 @@ export type SearchWithRetry = (
   onEngine?: OnEngine,
 ) => Promise<SearchDone>;
 
-/** Called with `true` when an engine begins the search, and with `false` when the search releases the engine. */
+/** Called with `true` when a clean engine begins the search, and with `false` when the search on this engine has ended. */
 type OnEngine = (hasEngine: boolean) => void;
 
 const attemptsMax = 2;
@@ -43,9 +43,14 @@ export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_
         throw new EngineFailure("quarantined", `the position has broken engines, refused for ${forMs} ms`);
       }
       const session = await pool.acquire(build, signal);
-      onEngine(true);
       try {
-        return await session.search(job, signal, onProgress);
+        await session.ready(signal);
+        onEngine(true);
+        try {
+          return await session.search(job, signal, onProgress);
+        } finally {
+          onEngine(false);
+        }
       } catch (error) {
         if (!(error instanceof EngineFailure)) {
           throw error;
@@ -68,7 +73,6 @@ export function createSearchWithRetry(pool: EnginePool, log: Log, refuseMs = 60_
         log.warn({ engine, path, fen: job.position.fen, kind, attempt }, "search tried again");
       } finally {
         pool.release(session);
-        onEngine(false);
       }
     }
   };

@@ -39,7 +39,7 @@ test("a change to the JSON format of results needs a new format version", () => 
   const score = { value: { kind: "cp", cp: 30 }, bound: "exact", wdl: { win: 100, draw: 850, loss: 50 } };
   const move = { capture: false, check: false };
   expect({ resultVersion, ...JSON.parse(written) }).toEqual({
-    resultVersion: 2,
+    resultVersion: 3,
     score,
     best: {
       ...move,

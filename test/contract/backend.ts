@@ -24,7 +24,7 @@ interface BackendUnderTest {
 
 const forever = new AbortController().signal;
 // Long timeouts: on a busy machine, a healthy engine may respond late.
-const patient: WatchTimes = { ...defaultWatchTimes, unresponsiveMs: 20_000, stopMs: 10_000, lateMs: 10_000 };
+const patient: WatchTimes = { ...defaultWatchTimes, unresponsiveMs: 20_000, stopMs: 10_000 };
 
 const standardPositions = [
   startFen,

@@ -135,6 +135,7 @@ function createFakeSession(
     cutShort() {},
     exited: exit.promise,
     die,
+    async ready() {},
     async search(job, signal, onProgress = () => {}) {
       signal.throwIfAborted();
       jobs.push(job);

@@ -21,7 +21,7 @@ export const greeting: readonly string[] = [
 ];
 
 /** The commands that start the search of `jobOf()`. */
-export const [position, go] = [`position fen ${startFen}`, "go depth 14 movetime 60000"];
+export const [position, go] = [`position fen ${startFen}`, "go depth 14 movetime 60300"];
 
 /** Returns an `info` line that completes a depth. */
 export const iteration = (depth: number, move: string, more = "") =>

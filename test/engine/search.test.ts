@@ -1,5 +1,5 @@
 import { getEventListeners } from "node:events";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { SearchDone } from "../../src/engine/engine.ts";
 import { defaultWatchTimes } from "../../src/engine/uci/watch.ts";
 import { createFakeBackend } from "../support/fake-engine/index.ts";
@@ -8,7 +8,7 @@ import { useClock, wait } from "./clock.ts";
 import { eventsOf, jobOf, underWay } from "./job-of.ts";
 import { expectCleaning, go, iteration, openScripted, position, script, turn } from "./scripted-session.ts";
 
-const { silenceMs, unresponsiveMs, lateMs, stopMs } = defaultWatchTimes;
+const { silenceMs, unresponsiveMs, marginMs, stopMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 const firstLine = "info depth 1 score cp 30 time 1 pv e2e4";
 
@@ -26,7 +26,7 @@ async function searchOf(
 /** Starts a search with a time limit. The fake engine prints nothing until the test adds lines. */
 async function searching(movetimeMs = 60_000, signal = forever) {
   const { session, conversation } = await openScripted();
-  const goLine = `go depth 14 movetime ${movetimeMs}`;
+  const goLine = `go depth 14 movetime ${movetimeMs + marginMs}`;
   conversation.expect(position).expect(goLine);
   const outcome = { settled: false };
   const depths: number[] = [];
@@ -156,7 +156,7 @@ describe("the limits of a search", () => {
   test("a search sends all its limits before the list of moves to search", async () => {
     const done = await searchOf(
       { depth: 20, nodes: 5000, searchMoves: ["d2d4", "e2e4"] },
-      "go depth 20 nodes 5000 movetime 60000 searchmoves d2d4 e2e4",
+      "go depth 20 nodes 5000 movetime 60300 searchmoves d2d4 e2e4",
       iteration(13, "e2e4 e7e5"),
       iteration(14, "d2d4"),
       "bestmove e2e4",
@@ -171,7 +171,7 @@ describe("the limits of a search", () => {
     const limits = { depth: undefined, nodes: 100_000 };
     const done = await searchOf(
       limits,
-      "go nodes 100000 movetime 60000",
+      "go nodes 100000 movetime 60300",
       iteration(depth, "e2e4"),
       "bestmove e2e4",
     );
@@ -209,7 +209,7 @@ describe("a search that exceeds its limit", () => {
 
   test("a search that reaches the node limit after the time limit is reported as ended by time", async () => {
     const { session, conversation } = await openScripted();
-    conversation.expect(position).expect("go nodes 900 movetime 5");
+    conversation.expect(position).expect("go nodes 900 movetime 305").expect("stop");
     expectCleaning(conversation);
     const answer = session.search(jobOf({ depth: undefined, nodes: 900, movetimeMs: 5 }), forever);
     await wait(20);
@@ -222,7 +222,7 @@ describe("a search that exceeds its limit", () => {
     conversation.expect("stop", [firstLine, "bestmove e2e4"]);
     expectCleaning(conversation);
     conversation.say(firstLine);
-    await wait(300 + lateMs - 1);
+    await wait(300 - 1);
     expect(conversation.sent).not.toContain("stop");
     await wait(1);
     expect(await search).toMatchObject({ kind: "done", endedBy: "time" });
@@ -233,12 +233,12 @@ describe("a search that exceeds its limit", () => {
     const { session, conversation, search, outcome } = await searching(300);
     conversation.expect("stop");
     conversation.say(firstLine);
-    await wait(300 + lateMs + stopMs - 1);
+    await wait(300 + stopMs - 1);
     expect(outcome.settled).toBe(false);
     await wait(1);
     await expect(search).rejects.toMatchObject({ kind: "overtime" });
     expect([conversation.killed, session.alive]).toEqual([true, false]);
-    expect(lateMs + stopMs).toBeLessThan(1500);
+    expect(stopMs).toBeLessThan(1500);
   });
 
   test("an engine that already got the stop command gets no second stop command when the client disconnects", async () => {
@@ -246,7 +246,7 @@ describe("a search that exceeds its limit", () => {
     const { conversation, search } = await searching(300, caller.signal);
     conversation.expect("stop");
     conversation.say(firstLine);
-    await wait(300 + lateMs);
+    await wait(300);
     await wait(stopMs - 1);
     caller.abort(new Error("left"));
     await turn();
@@ -268,7 +268,7 @@ describe("a search that exceeds its limit", () => {
       conversation.usedMs = usedMs === undefined ? undefined : 1000;
       conversation.expect("stop");
       conversation.say(firstLine);
-      await wait(300 + lateMs);
+      await wait(300);
       conversation.usedMs = usedMs === undefined ? undefined : 1000 + usedMs;
       await wait(stopMs);
       await expect(search).rejects.toMatchObject({ kind: "overtime", blamesPosition });
@@ -277,7 +277,7 @@ describe("a search that exceeds its limit", () => {
 
   test("an engine that has printed no line before its time limit is stopped after its first line, and this line is the result", async () => {
     const { session, conversation, search } = await searching(50);
-    await wait(50 + lateMs + stopMs - 1);
+    await wait(50 + stopMs - 1);
     expect(conversation.sent).not.toContain("stop");
     expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
     conversation.say(firstLine);
@@ -288,7 +288,7 @@ describe("a search that exceeds its limit", () => {
   test("an engine that stops before its first line is not killed, and the search fails because its time is exceeded", async () => {
     const { session, conversation, search } = await searching(50);
     expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
-    await wait(50 + lateMs + stopMs);
+    await wait(50 + stopMs);
     await expect(search).rejects.toMatchObject({ kind: "overtime", blamesPosition: false });
     await wait(0);
     expect([conversation.killed, session.state]).toEqual([false, "idle"]);
@@ -296,12 +296,92 @@ describe("a search that exceeds its limit", () => {
 
   test("an engine that prints no line and ignores the stop command is killed within 1.5 s after the limit", async () => {
     const { conversation, search } = await searching(50);
-    conversation.expect("stop").expect("isready");
-    await wait(50 + lateMs + 2 * stopMs);
+    conversation.expect("stop");
+    await wait(50 + 2 * stopMs);
     await expect(search).rejects.toMatchObject({ kind: "overtime" });
     expect(conversation.killed).toBe(true);
-    expect(lateMs + 2 * stopMs).toBeLessThan(1500);
+    expect(2 * stopMs).toBeLessThan(1500);
   });
+});
+
+describe("the reason for the end of a search", () => {
+  useClock();
+
+  /** The search has a time limit of 50 ms, and a depth limit or a node limit that its last line reaches. */
+  async function searchTo(limit: "depth" | "nodes") {
+    const { session, conversation } = await openScripted();
+    const limits = limit === "depth" ? { depth: 14 } : { depth: undefined, nodes: 1400 };
+    conversation.expect(position).expect(`go ${limit} ${limits.nodes ?? limits.depth} movetime 350`);
+    const search = session.search(jobOf({ ...limits, movetimeMs: 50 }), forever);
+    return { conversation, search };
+  }
+
+  /** Blocks this thread while the clock continues: no timer can run. */
+  function blockFor(ms: number): void {
+    const now = performance.now() + ms;
+    vi.spyOn(performance, "now").mockReturnValue(now);
+    onTestFinished(() => void vi.restoreAllMocks());
+  }
+
+  test.each(["depth", "nodes"] as const)(
+    "a search that ends before its time limit without the stop command is reported as ended by the %s",
+    async (limit) => {
+      const { conversation, search } = await searchTo(limit);
+      await wait(49);
+      expectCleaning(conversation).say(iteration(14, "e2e4"), "bestmove e2e4");
+      expect(await search).toMatchObject({ endedBy: limit, snapshot: { depth: 14 } });
+    },
+  );
+
+  test.each(["depth", "nodes"] as const)(
+    "a search to its %s whose result crosses the stop command is reported as ended by time, and its last iteration as incomplete",
+    async (limit) => {
+      const { conversation, search } = await searchTo(limit);
+      conversation.say(iteration(9, "e2e4"));
+      conversation.expect("stop");
+      await wait(50);
+      expect(conversation.sent.at(-1)).toBe("stop");
+      expectCleaning(conversation).say(iteration(14, "d2d4"), "bestmove d2d4");
+      expect(await search).toMatchObject({
+        endedBy: "time",
+        bestMove: "d2d4",
+        snapshot: { complete: true, depth: 9 },
+      });
+    },
+  );
+
+  test.each(["depth", "nodes"] as const)(
+    "a search to its %s whose result arrives after the stop command is reported as ended by time",
+    async (limit) => {
+      const { conversation, search } = await searchTo(limit);
+      conversation.say(iteration(14, "e2e4"));
+      expectCleaning(conversation.expect("stop", ["bestmove e2e4"]));
+      await wait(50);
+      expect(await search).toMatchObject({ endedBy: "time" });
+    },
+  );
+
+  test.each(["depth", "nodes"] as const)(
+    "a search to its %s is reported as ended by time if the engine printed a time at the time limit",
+    async (limit) => {
+      const { conversation, search } = await searchTo(limit);
+      conversation.say(iteration(14, "e2e4"));
+      await wait(49);
+      expectCleaning(conversation).say("info nodes 43596 time 51", "bestmove e2e4");
+      expect(await search).toMatchObject({ endedBy: "time" });
+    },
+  );
+
+  test.each(["depth", "nodes"] as const)(
+    "a search to its %s is reported as ended by time if this process was too busy to send the stop command, because the engine may have reached its own time limit",
+    async (limit) => {
+      const { conversation, search } = await searchTo(limit);
+      expectCleaning(conversation).say(iteration(14, "e2e4"), "bestmove e2e4");
+      blockFor(350);
+      expect(await search).toMatchObject({ endedBy: "time" });
+      expect(conversation.sent).not.toContain("stop");
+    },
+  );
 });
 
 describe("a search that is ended early", () => {
@@ -332,7 +412,7 @@ describe("a search that is ended early", () => {
     expect(await search).toMatchObject({
       bestMove: "e2e4",
       endedBy: "stop",
-      snapshot: { complete: false },
+      snapshot: { depth: 1, complete: true },
     });
   });
 
@@ -340,7 +420,7 @@ describe("a search that is ended early", () => {
     const { session, conversation, search } = await searching(300);
     expectCleaning(conversation.expect("stop"));
     conversation.say(firstLine);
-    await wait(300 + lateMs);
+    await wait(300);
     session.cutShort();
     conversation.say("bestmove e2e4");
     expect(await search).toMatchObject({ kind: "done", endedBy: "stop" });
@@ -460,7 +540,7 @@ describe("a server that was paused", () => {
 
   test("an engine is not killed if its result arrived while the server was paused", async () => {
     const { session, answer } = await searchingProcess(50);
-    standStill(lateMs + stopMs + 1000);
+    standStill(marginMs + stopMs + 1000);
     expect((await answer).endedBy).toBe("time");
     expect(session.alive).toBe(true);
   });

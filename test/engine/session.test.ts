@@ -17,7 +17,7 @@ import {
 } from "./scripted-session.ts";
 import type { Script } from "./scripted-transport.ts";
 
-const { startMs, silenceMs, unresponsiveMs, stopMs } = defaultWatchTimes;
+const { startMs, stopMs, cleanMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 
 const start = (conversation: Script, build = buildOf(), signal = forever) =>
@@ -181,23 +181,37 @@ describe("cleaning", () => {
     expect(writes()).toHaveLength(1);
   });
 
-  test("a search during the reset of an engine is sent at once, and ignores all lines before readyok", async () => {
+  test("a search during the reset of an engine is sent after readyok, and ignores all lines before readyok", async () => {
     const { session, conversation, writes } = await cleaning();
-    conversation.expect(position).expect(go);
-    expectCleaning(conversation);
     const next = session.search(jobOf(), forever);
+    conversation.say(iteration(20, "a2a3"));
     await turn();
+    expect(writes()).toHaveLength(1);
+    conversation.expect(position).expect(go, [iteration(14, "d2d4"), "bestmove d2d4"]);
+    expectCleaning(conversation);
+    conversation.say("readyok");
+    expect(await next).toMatchObject({ bestMove: "d2d4", endedBy: "depth", snapshot: { depth: 14 } });
     expect(writes()[1]).toEqual([position, go]);
-    conversation.say(iteration(20, "a2a3"), "readyok", iteration(14, "d2d4"), "bestmove d2d4");
-    expect(await next).toMatchObject({ bestMove: "d2d4", snapshot: { depth: 14 } });
+  });
+
+  test("the time limit of a search begins after the reset of the engine", async () => {
+    const { session, conversation } = await cleaning();
+    const job = jobOf({ movetimeMs: 50 });
+    const next = session.search(job, forever);
+    await wait(cleanMs - 1);
+    conversation.expect(position).expect("go depth 14 movetime 350", [iteration(3, "d2d4")]);
+    conversation.say("readyok");
+    await wait(49);
+    expect(conversation.sent).not.toContain("stop");
+    expectCleaning(conversation.expect("stop", ["bestmove d2d4"]));
+    await wait(1);
+    expect(await next).toMatchObject({ endedBy: "time", snapshot: { depth: 3, complete: true } });
   });
 
   test("an engine that prints a second bestmove for the previous search is killed, and the next search can be retried", async () => {
     const { session, conversation } = await cleaning();
-    conversation.expect(position).expect(go);
     const next = session.search(jobOf(), forever);
     next.catch(() => {});
-    await turn();
     conversation.say("bestmove e2e4");
     expect(await session.exited).toMatchObject({ kind: "protocol_error" });
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "protocol_error" } });
@@ -227,23 +241,51 @@ describe("cleaning", () => {
     expect(session.state).toBe("idle");
   });
 
-  test("a search is stopped if its client disconnects during the reset of the engine", async () => {
-    const { session, conversation } = await cleaning();
-    conversation.expect(position).expect(go).expect("stop");
+  test("a client that disconnects during the reset of an engine is let go at once, and the engine continues its reset", async () => {
+    const { session, conversation, writes } = await cleaning();
     const caller = new AbortController();
     const next = session.search(jobOf(), caller.signal);
     await turn();
     caller.abort(new Error("no patience"));
-    expectCleaning(conversation);
-    conversation.say("readyok", "bestmove d2d4");
     await expect(next).rejects.toThrow("no patience");
+    expect([session.state, writes().length]).toEqual(["cleaning", 1]);
+    await wait(stopMs + 1);
+    conversation.say("readyok");
     await turn();
-    expect(session.state).toBe("idle");
+    expect([session.state, conversation.killed, writes().length]).toEqual(["idle", false, 1]);
   });
+
+  // In some rounds the search has not begun yet, in others it has.
+  test.each([0, 1, 2, 3, 4, 5, 6, 7, 8])(
+    "an engine is not killed if a client disconnects %i event-loop steps after the reset",
+    async (steps) => {
+      const { session, conversation } = await cleaning();
+      const caller = new AbortController();
+      const next = session.search(jobOf(), caller.signal);
+      next.catch(() => {});
+      await turn();
+      conversation.expect(position).expect(go).say("readyok");
+      for (let step = 0; step < steps; step++) {
+        await Promise.resolve();
+      }
+      if (session.state === "searching") {
+        expectCleaning(conversation.expect("stop", ["bestmove d2d4"]))
+          .expect(position)
+          .expect(go);
+      }
+      caller.abort(new Error("left"));
+      await expect(next).rejects.toThrow("left");
+      await wait(10 * stopMs);
+      expect([session.state, conversation.killed]).toEqual(["idle", false]);
+      const again = session.search(jobOf(), forever);
+      expectCleaning(conversation).say(iteration(14, "e2e4"), "bestmove e2e4");
+      expect(await again).toMatchObject({ endedBy: "depth" });
+    },
+  );
 
   test("an engine that does not respond after a search is killed as unresponsive", async () => {
     const { session, conversation } = await cleaning();
-    await wait(unresponsiveMs - 1);
+    await wait(cleanMs - 1);
     expect(conversation.killed).toBe(false);
     await wait(1);
     expect(conversation.killed).toBe(true);
@@ -252,10 +294,10 @@ describe("cleaning", () => {
 
   test("a search that waits for an endless reset can be retried on another engine", async () => {
     const { session, conversation } = await cleaning();
-    conversation.expect(position).expect(go).expect("isready");
+    await wait(cleanMs - 1);
     const next = session.search(jobOf(), forever);
     next.catch(() => {});
-    await wait(silenceMs + unresponsiveMs);
+    await wait(1);
     expect(conversation.killed).toBe(true);
     expect(await session.exited).toMatchObject({ kind: "unresponsive" });
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "unresponsive" } });
@@ -263,10 +305,8 @@ describe("cleaning", () => {
 
   test("a search that waits for the reset of an engine can be retried if the engine exits", async () => {
     const { session, conversation } = await cleaning();
-    conversation.expect(position).expect(go);
     const next = session.search(jobOf(), forever);
     next.catch(() => {});
-    await turn();
     conversation.hangUp();
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
   });

@@ -36,6 +36,9 @@ const deepest = 245;
 const overtimeShare = 0.25;
 
 /**
+ * Starts a search on a clean engine. At the time limit, sends `stop`. The engine gets a longer `movetime`, because engines that
+ * end a search a moment before their `movetime` would make it unknown which limit was reached.
+ *
  * Kills the engine if its output is invalid, if it does not answer `isready`, or if it does not end in time after `stop`. If
  * the time limit passes before the first `info` line, waits slightly longer, because a result needs the score in this line.
  */
@@ -54,7 +57,7 @@ export function startSearch(
   const silence = watchSilence(transport, times, (silentMs) =>
     kill(new EngineFailure("unresponsive", `no sign of life for ${silentMs} ms while searching`)),
   );
-  let limit = createDeadline(movetimeMs + times.lateMs, () => {
+  let limit = createDeadline(movetimeMs, () => {
     stopReason ??= "limit";
     if (fold.final()) {
       stop();
@@ -64,13 +67,15 @@ export function startSearch(
   });
 
   signal.addEventListener("abort", stop, { once: true });
-  transport.send(...optionLines, positionLine(job), goLine(job));
+  transport.send(...optionLines, positionLine(job), goLine(job, movetimeMs + times.marginMs));
 
   function stop(): void {
     if (stopping) {
       return;
     }
     transport.send("stop");
+    // The engine may print its unfinished iteration like a complete iteration.
+    fold.close();
     const beforeMs = transport.processorMs();
     stopping = createDeadline(times.stopMs, () => {
       const nowMs = transport.processorMs();
@@ -108,16 +113,23 @@ export function startSearch(
     return true;
   }
 
-  function endOf({ complete, depth }: Snapshot): SearchDone["endedBy"] {
-    if (complete && depth >= (job.depth ?? deepest)) {
-      return "depth";
-    }
+  /**
+   * The depth or the nodes ended the search only if the engine ended it without `stop`, and before the time limit by its own
+   * clock and by the clock of this process. An engine that this process reads late may have reached its own `movetime`.
+   * Do not compare the nodes, because Stockfish 19 sometimes does not print its last number of nodes.
+   */
+  function endOf({ complete, depth, counters }: Snapshot): SearchDone["endedBy"] {
     if (stopReason === "cut short") {
       return "stop";
     }
-    // Compare the time instead of the nodes, because Stockfish 19 sometimes does not print its last number of nodes.
-    const isInTime = stopReason === undefined && performance.now() - startedAt < movetimeMs;
-    return nodes !== undefined && isInTime ? "nodes" : "time";
+    const tookMs = Math.max(counters.timeMs, performance.now() - startedAt);
+    if (stopReason || tookMs >= movetimeMs) {
+      return "time";
+    }
+    if (complete && depth >= (job.depth ?? deepest)) {
+      return "depth";
+    }
+    return nodes === undefined ? "time" : "nodes";
   }
 
   /** Settles `answer`. Returns false if the engine was killed because of an invalid answer. */
@@ -148,7 +160,6 @@ export function startSearch(
     answer: answer.promise,
     cutShort() {
       stopReason = "cut short";
-      fold.close();
       if (fold.final()) {
         stop();
       }
@@ -185,7 +196,7 @@ function positionLine({ position }: SearchJob): string {
 }
 
 /** `searchmoves` is last, because engines read all words after `searchmoves` as moves. */
-function goLine({ depth, nodes, movetimeMs, searchMoves }: SearchJob): string {
+function goLine({ depth, nodes, searchMoves }: SearchJob, movetimeMs: number): string {
   const plies = depth === undefined ? "" : ` depth ${depth}`;
   const visits = nodes === undefined ? "" : ` nodes ${nodes}`;
   const moves = searchMoves.length === 0 ? "" : ` searchmoves ${searchMoves.join(" ")}`;

@@ -25,9 +25,8 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
  * The states of a session:
  *
  *     greeting ──readyok──▶ idle ──search──▶ searching ──bestmove──▶ cleaning
- *                            ▲                    ▲                    │   │
- *                            │                    └──────search────────┘   │
- *                            └───────────────────readyok───────────────────┘
+ *                            ▲                                           │
+ *                            └──────────────────readyok──────────────────┘
  *
  *     every state ──the engine fails, its pipe ends, or the session is closed──▶ ended
  */
@@ -35,11 +34,9 @@ type SessionState =
   /** `isIntroduced` is true after `uciok`. */
   | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
-  /**
-   * `isClean` is false until the previous cleaning ends with `readyok`. Output before `readyok` belongs to the previous search.
-   */
-  | { readonly kind: "searching"; readonly search: UciSearch; isClean: boolean }
-  | { readonly kind: "cleaning"; readonly deadline: Deadline }
+  | { readonly kind: "searching"; readonly search: UciSearch }
+  /** `over` resolves when the engine is clean or has ended. */
+  | { readonly kind: "cleaning"; readonly deadline: Deadline; readonly over: PromiseWithResolvers<void> }
   | { readonly kind: "ended" };
 
 class UciSession implements EngineSession {
@@ -94,19 +91,25 @@ class UciSession implements EngineSession {
     }
   }
 
-  async search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone> {
+  async ready(signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
-    const state = this.#state;
-    if (state.kind === "ended") {
+    if (this.#state.kind === "cleaning") {
+      await beforeAbort(this.#state.over.promise, signal);
+    }
+    if (this.#state.kind === "ended") {
       // Report `no_start`, so that the search is retried on another engine.
       const cause = await this.exited;
       throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
     }
-    if (state.kind === "cleaning") {
-      // Send the search before the cleaning has ended, which saves a fifth of the time of a shallow search.
-      state.deadline.clear();
-    } else if (state.kind !== "idle") {
-      throw new Error(`a search on an engine that is ${state.kind}`);
+  }
+
+  async search(job: SearchJob, signal: AbortSignal, onProgress?: OnProgress): Promise<SearchDone> {
+    while (this.#state.kind === "cleaning" || this.#state.kind === "ended") {
+      await this.ready(signal);
+    }
+    signal.throwIfAborted();
+    if (this.#state.kind !== "idle") {
+      throw new Error(`a search on an engine that is ${this.#state.kind}`);
     }
     this.#flood.reset();
     const search = startSearch(this.#transport, {
@@ -118,7 +121,7 @@ class UciSession implements EngineSession {
       onEnd: () => this.#clean(),
       kill: (failure) => void this.#end(failure),
     });
-    this.#state = { kind: "searching", search, isClean: state.kind === "idle" };
+    this.#state = { kind: "searching", search };
     return search.answer;
   }
 
@@ -157,13 +160,11 @@ class UciSession implements EngineSession {
 
   /** Resets the options and the hash table, so that a search cannot affect the next search. */
   #clean(): void {
-    const { unresponsiveMs } = this.#times;
-    const deadline = createDeadline(unresponsiveMs, () => {
-      void this.#end(
-        new EngineFailure("unresponsive", `no readyok within ${unresponsiveMs} ms after a search`),
-      );
+    const { cleanMs } = this.#times;
+    const deadline = createDeadline(cleanMs, () => {
+      void this.#end(new EngineFailure("unresponsive", `no readyok within ${cleanMs} ms after a search`));
     });
-    this.#state = { kind: "cleaning", deadline };
+    this.#state = { kind: "cleaning", deadline, over: Promise.withResolvers() };
     this.#transport.send(...this.#options.reset(), "ucinewgame", "isready");
   }
 
@@ -188,16 +189,15 @@ class UciSession implements EngineSession {
     const line = parseLine(text);
     if (state.kind === "greeting") {
       this.#receiveGreeting(state, line);
-    } else if (state.kind === "searching" && state.isClean) {
+    } else if (state.kind === "searching") {
       state.search.receive(line);
     } else if (line.kind === "bestmove") {
       // End the engine, because the next search must not receive this answer.
       void this.#end(new EngineFailure("protocol_error", "a bestmove without a search"));
-    } else if (line.kind === "readyok" && state.kind === "searching") {
-      state.isClean = true;
     } else if (line.kind === "readyok" && state.kind === "cleaning") {
       state.deadline.clear();
       this.#state = { kind: "idle" };
+      state.over.resolve();
     }
   }
 
@@ -212,12 +212,10 @@ class UciSession implements EngineSession {
       if (state.kind === "greeting") {
         this.#ready.reject(reason);
       } else if (state.kind === "searching") {
-        // If the engine was still being cleaned, this search did not cause the failure, and can be retried on another engine.
-        state.search.fail(
-          state.isClean ? reason : new EngineFailure("no_start", reason.message, { cause: reason }),
-        );
+        state.search.fail(reason);
       } else if (state.kind === "cleaning") {
         state.deadline.clear();
+        state.over.resolve();
       }
       await this.#transport.kill();
       this.#exit.resolve(failure);

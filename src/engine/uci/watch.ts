@@ -57,20 +57,26 @@ export interface WatchTimes {
   readonly silenceMs: number;
   /** The time limit for `readyok` after `isready`. During a search, WebAssembly engines read their input every 46 ms. */
   readonly unresponsiveMs: number;
-  /** `stop` is sent this time after the time limit of a search has passed. */
-  readonly lateMs: number;
+  /**
+   * The engine gets a `movetime` that is longer than the time limit by this time. If this process is busy and sends `stop`
+   * late, the engine ends the search by itself.
+   */
+  readonly marginMs: number;
   /**
    * The time limit for `bestmove` after `stop`. If the engine has printed no `info` line, `stop` is also delayed by this time.
    */
   readonly stopMs: number;
+  /** The time limit for `readyok` after the options are reset and the hash table is cleared. 4 GiB of hash take 1 s. */
+  readonly cleanMs: number;
 }
 
 export const defaultWatchTimes: WatchTimes = {
   startMs: 15_000,
   silenceMs: 1000,
   unresponsiveMs: 3000,
-  lateMs: 200,
+  marginMs: 300,
   stopMs: 400,
+  cleanMs: 4000,
 };
 
 /** The output limit of a search in characters. Ten variations at 245 depths have 0.4 million characters. */

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { defaultWatchTimes } from "../../../src/engine/uci/watch.ts";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
@@ -186,7 +187,7 @@ test("a search without a time limit ends after the maximum time of the plan", as
     200,
     { stop_reason: "server_limit", limits: { movetime_ms: null } },
   ]);
-  expect(engines.newest).toMatchObject({ movetimeMs: 1000 });
+  expect(engines.newest).toMatchObject({ movetimeMs: 1000 + defaultWatchTimes.marginMs });
 });
 
 describe("a batch", () => {

@@ -25,8 +25,7 @@ const shortTimes: Readonly<Partial<Record<Misbehaviour, Partial<WatchTimes>>>> =
   hang: { silenceMs: 200, unresponsiveMs: 300 },
   "close-input": { silenceMs: 200, unresponsiveMs: 300 },
   "half-answer": { silenceMs: 200 },
-  stuck: { unresponsiveMs: 300 },
-  "go-on": { lateMs: 100 },
+  stuck: { cleanMs: 300 },
 };
 
 /**
