@@ -58,6 +58,8 @@ interface AnalyzerOptions {
   readonly sharing?: Sharing | undefined;
   /** The default time limit in milliseconds, if the request and `terms` have no limit. */
   readonly movetimeMaxMs: number;
+  /** When this signal aborts, every search ends, and every request that waits or arrives later fails with the abort reason. */
+  readonly ending?: AbortSignal | undefined;
 }
 
 /** Undefined if the result must not be cached. */
@@ -71,9 +73,11 @@ export function createAnalyzer({
   sharing,
   meter,
   movetimeMaxMs,
+  ending,
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
   const coalescer = createCoalescer<SharedEvent, Waiter>();
+  ending?.addEventListener("abort", () => coalescer.close(ending.reason), { once: true });
 
   function lookUp(request: ValidatedRequest): { readonly key: Key; readonly known?: Analysis } {
     const { terminal } = request.position;

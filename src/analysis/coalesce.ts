@@ -10,6 +10,8 @@ export interface Coalescer<T, W> {
   /** If the work is already running, the first yielded state is the newest state. */
   all(key: string | undefined, work: SharedWork<T, W>, who: W, signal: AbortSignal): AsyncIterable<T>;
   readonly counters: CoalescerCounters;
+  /** Aborts all work. All callers that wait, and all later callers, fail with `reason`. */
+  close(reason: unknown): void;
 }
 
 /**
@@ -30,6 +32,8 @@ export interface CoalescerCounters {
 
 export function createCoalescer<T, W>(): Coalescer<T, W> {
   const inFlight = new Map<string, SharedRun<T, W>>();
+  const runs = new Set<SharedRun<T, W>>();
+  let closed: { readonly reason: unknown } | undefined;
   let started = 0;
   let joined = 0;
 
@@ -40,6 +44,9 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     signal: AbortSignal,
   ): () => void {
     signal.throwIfAborted();
+    if (closed) {
+      throw closed.reason;
+    }
     const known = key === undefined ? undefined : inFlight.get(key);
     if (known) {
       joined++;
@@ -54,10 +61,12 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
     }
     started++;
     const run = new SharedRun<T, W>(() => {
+      runs.delete(run);
       if (key !== undefined && inFlight.get(key) === run) {
         inFlight.delete(key);
       }
     });
+    runs.add(run);
     if (key !== undefined) {
       inFlight.set(key, run);
     }
@@ -70,6 +79,12 @@ export function createCoalescer<T, W>(): Coalescer<T, W> {
   return {
     get counters() {
       return { started, joined };
+    },
+    close(reason) {
+      closed = { reason };
+      for (const run of runs) {
+        run.abandon(reason);
+      }
     },
     async last(key, work, who, signal) {
       const { promise, resolve, reject } = Promise.withResolvers<T>();
@@ -152,6 +167,13 @@ class SharedRun<T, W> {
       signal.removeEventListener("abort", giveUp);
       this.#remove(waiter, new Error("the last waiter has stopped reading"));
     };
+  }
+
+  /** Removes all callers, and aborts the work. */
+  abandon(reason: unknown): void {
+    for (const waiter of this.#waiters) {
+      this.#remove(waiter, reason);
+    }
   }
 
   #remove(waiter: Waiter<T, W>, reason: unknown): void {

@@ -45,7 +45,8 @@ interface AdmissionOptions {
 /** All methods reject with KibitzErrors. */
 export type AdmissionControl = ReturnType<typeof createAdmissionControl>;
 
-export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"]) {
+/** @param ending when this signal aborts, requests that wait for the end of a search are rejected with the abort reason */
+export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"], ending?: AbortSignal) {
   /** Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or with the abort reason of `waiting`. */
   async function admit(
     request: ValidatedRequest,
@@ -53,7 +54,8 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
     { waiting, requests = 1, counted }: AdmissionOptions = {},
   ): Promise<Admitted> {
     const time = timeOf(request, account.plan.limits.movetimeMaxMs);
-    const decision = await limits.enter(account, time, { requests, waiting });
+    const either = waiting && ending ? AbortSignal.any([waiting, ending]) : waiting;
+    const decision = await limits.enter(account, time, { requests, waiting: either });
     if (decision.kind === "refused") {
       setRateLimitHeaders(outcome, decision.windows);
       const error = errorFromRefusal(decision.refusal, account, requests);

@@ -58,7 +58,13 @@ export interface AppOptions extends Partial<AppTimes> {
   readonly heartbeatMs?: number | undefined;
 }
 
-/** After all searches have ended, the server waits at most this number of milliseconds for the calls to end. */
+/**
+ * Milliseconds for which the server stops each running search. Then it rejects all calls that still wait: for a search of another
+ * node, for a search of their caller, for an engine, or in a queue that is too long.
+ */
+const cutMaxMs = 2000;
+
+/** Milliseconds that the server waits for the answers of calls after it has begun to stop searches. Must exceed `cutMaxMs`. */
 const answerMaxMs = 5000;
 
 export interface App {
@@ -161,7 +167,9 @@ export async function startApp(
     const engines = await opening;
     const store = open.use(openStore(config, log, degraded));
     open.use(engines);
+    const ending = new AbortController();
     const service = createService(engines, access, config, log, {
+      ending: ending.signal,
       store,
       shared: node?.answers,
       writeLine,
@@ -188,10 +196,12 @@ export async function startApp(
         engines.cutShort();
         cutting = setInterval(() => engines.cutShort(), 100);
       }, drainMs);
+      const last = setTimeout(() => ending.abort(notServing(true)), drainMs + cutMaxMs);
       try {
         await listener.stop(drainMs + answerMaxMs);
       } finally {
         clearTimeout(late);
+        clearTimeout(last);
         clearInterval(cutting);
         await open.disposeAsync();
       }

@@ -41,6 +41,8 @@ export interface ServiceOptions {
   /** Writes the log line of a call. By default, the settings decide how addresses are logged. */
   readonly writeLine?: CallLine;
   readonly meter?: Meter | undefined;
+  /** Aborts when the server has to end. Calls that still wait or search are then rejected with the abort reason. */
+  readonly ending?: AbortSignal;
 }
 
 export function createService(
@@ -52,6 +54,7 @@ export function createService(
     store,
     shared,
     meter,
+    ending,
     writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter),
   }: ServiceOptions = {},
 ): Service {
@@ -66,6 +69,7 @@ export function createService(
     meter,
     sharing: shared && createSharing({ ...shared, cache }),
     movetimeMaxMs: openPlan.limits.movetimeMaxMs,
+    ending,
   });
   const engines: KnownEngines = {
     catalog: running.catalog,
@@ -74,7 +78,7 @@ export function createService(
   };
   const rules = createRules();
   const preflight = createPreflight({ access, engines, rules, beginWork });
-  const gate = createAdmissionControl(access.limits, analyzer.timeOf);
+  const gate = createAdmissionControl(access.limits, analyzer.timeOf, ending);
   const implementations = createImplementations({
     analyzer,
     engines,
