@@ -65,7 +65,9 @@ export async function openMetricsServer(
     ownEvents(req, owner);
     ownEvents(res, owner);
     runAs(owner, () => {
-      answer(req, res).catch((thrown: unknown) => sendProblem(req, res, errorFromUnknown(thrown)));
+      answer(req, res)
+        .catch((thrown: unknown) => sendProblem(req, res, errorFromUnknown(thrown)))
+        .catch(owner.end);
     });
   });
   server.maxConnections = connectionsMax;

@@ -174,7 +174,8 @@ export function createListener(options: ListenerOptions): Listener {
             socket.destroy();
           }
         }, deadlineMs);
-        stopped.then(() => clearTimeout(deadline));
+        const clear = () => clearTimeout(deadline);
+        stopped.then(clear, clear);
       }
       return stopped;
     },

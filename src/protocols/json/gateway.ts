@@ -86,13 +86,14 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     res: NodeResponse,
     error: KibitzError,
     headers: readonly (readonly [string, string])[] = [],
-  ) {
+  ): Promise<true> {
     try {
       await options.admit(req, undefined);
       sendProblem(req, res, error, headers);
     } catch (thrown) {
       sendProblem(req, res, errorFromUnknown(thrown), [...outcomeOf(req).answerHeaders]);
     }
+    return true;
   }
 
   return (req, res) => {
@@ -102,11 +103,8 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     if (!routesByVerb) {
       const known = path.slice(0, -1);
       const isKnown = path.endsWith("/") && (routesByPath.has(known) || known === mcpPath);
-      if (isKnown) {
-        const detail = `There is nothing at ${path}. Leave out the slash at the end: ${known}.`;
-        void refuse(req, res, new KibitzError("not_found", detail));
-      }
-      return isKnown;
+      const detail = `There is nothing at ${path}. Leave out the slash at the end: ${known}.`;
+      return isKnown && refuse(req, res, new KibitzError("not_found", detail));
     }
     const answering = routesByVerb.get(method);
     if (answering) {
@@ -115,12 +113,11 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     const allow = [...routesByVerb.keys(), "OPTIONS"].join(", ");
     if (method === "OPTIONS") {
       sendEmpty(res, 204, ["Allow", allow], outcomeOf(req));
-    } else {
-      const posted = [...routesByVerb.values()].map(({ route }) => route).find(({ body }) => body);
-      const detail = `This path supports ${allow}.${posted && method === "GET" ? hintFor(posted, req) : ""}`;
-      void refuse(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
+      return true;
     }
-    return true;
+    const posted = [...routesByVerb.values()].map(({ route }) => route).find(({ body }) => body);
+    const detail = `This path supports ${allow}.${posted && method === "GET" ? hintFor(posted, req) : ""}`;
+    return refuse(req, res, new KibitzError("method_not_allowed", detail), [["Allow", allow]]);
   };
 }
 

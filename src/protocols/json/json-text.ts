@@ -65,8 +65,12 @@ export function explainJson(text: string): readonly Violation[] {
   const violations: Violation[] = [];
   const open: Set<string>[] = [];
   const visitor: JSONVisitor = {
-    onObjectBegin: () => void open.push(new Set()),
-    onObjectEnd: () => void open.pop(),
+    onObjectBegin() {
+      open.push(new Set());
+    },
+    onObjectEnd() {
+      open.pop();
+    },
     onObjectProperty(key, _offset, _length, _line, _column, pathOfObject) {
       const keys = open.at(-1);
       if (keys?.has(key) && violations.length < violationsMax) {
