@@ -1,4 +1,6 @@
+import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
+import { connect } from "node:http2";
 import { Agent, request } from "node:https";
 import { join } from "node:path";
 import { text } from "node:stream/consumers";
@@ -146,6 +148,24 @@ describe.each(rowsWith(["nginx", "haproxy"], nginx, haproxy))(
       const call = log.findLast((line) => line.includes('"msg":"call"')) ?? "";
       // The proxy overwrites the address that the caller claims.
       expect(JSON.parse(call).address).toBe(localAddress);
+    });
+
+    test(`${proxy.name} with TLS forwards requests with the scheme https over HTTP/1.1 and HTTP/2`, async () => {
+      const target = `${baseUrl}/healthz`;
+      const absolute = request(target, { agent, path: target }).end();
+      const response = await new Promise<import("node:http").IncomingMessage>((resolve, reject) => {
+        absolute.on("response", resolve).on("error", reject);
+      });
+      expect([response.statusCode, await text(response)]).toEqual([200, '{"status":"ok"}\n']);
+
+      const session = connect(baseUrl, { ca });
+      try {
+        const stream = session.request({ ":path": "/healthz", ":scheme": "https" });
+        const [headers] = await once(stream, "response");
+        expect([headers[":status"], await text(stream)]).toEqual([200, '{"status":"ok"}\n']);
+      } finally {
+        session.close();
+      }
     });
 
     test(`${proxy.name} with TLS accepts a request body as large as the largest batch`, async () => {
