@@ -176,13 +176,16 @@ export function createAnalyzer({
 
       const onWaiting = (readPosition: ReadQueuePosition) => publish({ kind: "waiting", readPosition });
       const expectMs = () => expectedTimes.expect(build, job);
+      /** The cleaning of an engine and the start of an engine are time that the request waits, and not time of the search. */
+      const queueMsOf = (slot: Slot) =>
+        times.begunAt === undefined ? slot.queueMs : Math.round(times.begunAt - askedAt);
 
       async function searchHere(): Promise<SharedState> {
         const slot = await inSpan("queue", { signal }, () =>
           scheduler.enter({ flow, expectMs }, signal, onWaiting),
         );
-        const { queueMs } = slot;
-        const done = await searchHolding(slot, (progress) => publish(stateOf(progress, queueMs)));
+        const done = await searchHolding(slot, (progress) => publish(stateOf(progress, queueMsOf(slot))));
+        const queueMs = queueMsOf(slot);
         // Give the engine to the next search first, because describing the result takes a while.
         await setImmediate();
         expectedTimes.learn(build, job, done);

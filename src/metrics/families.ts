@@ -54,7 +54,7 @@ export function createFamilies(registry: Registry<OpenMetricsContentType>) {
     ),
     queueSeconds: histogram(
       "kibitz_queue_wait_seconds",
-      "How long finished searches had waited for a slot.",
+      "How long finished searches had waited for a slot and a clean engine.",
       [],
     ),
     searchDepth: histogram(

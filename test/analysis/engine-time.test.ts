@@ -200,6 +200,23 @@ describe("engine time of a search that waits for an engine that is being started
     expect(engineMs).toBeLessThan(hourMs);
   });
 
+  test("the time in which an engine is cleaned counts as waiting and not as engine time", async () => {
+    const pool = createPool({
+      backends: [createFakeEngines({ conduct: () => "go on", cleaning: async () => turnMs(hourMs) })],
+      memoryMaxBytes: Number.POSITIVE_INFINITY,
+      log: silentLog,
+    });
+    const { terms, engineMs } = metered();
+    const analyzer = analyzerOf(createSearchWithRetry(pool, silentLog));
+    for await (const { queueMs } of statesOf(analyzer, validated(), "somebody", never, terms)) {
+      expect(queueMs).toBeGreaterThanOrEqual(hourMs);
+      await sleep(20);
+      break;
+    }
+    expect(engineMs()).toBeGreaterThan(0);
+    expect(engineMs()).toBeLessThan(hourMs);
+  });
+
   test("a caller is not charged for failed engine starts after a failed search", async () => {
     let failures = 0;
     const { engineMs } = await charged({

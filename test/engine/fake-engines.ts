@@ -1,4 +1,5 @@
 import {
+  beforeAbort,
   type EngineBackend,
   type EngineBuild,
   EngineFailure,
@@ -45,6 +46,8 @@ export interface FakeEnginesOptions {
   readonly stopping?: Promise<void>;
   /** A dead engine waits for this promise before it reports its end. By default, the engine reports its end immediately. */
   readonly exiting?: Promise<void>;
+  /** A search on the engine with this number waits for this promise, as if the engine were cleaned. */
+  readonly cleaning?: (number: number) => Promise<void>;
 }
 
 const snapshot: Snapshot = {
@@ -109,7 +112,7 @@ function createFakeSession(
   conduct: Conduct,
   memoryBytes: (session: FakeSession) => number | undefined,
   jobs: SearchJob[],
-  { stopping, exiting }: FakeEnginesOptions,
+  { stopping, exiting, cleaning = async () => {} }: FakeEnginesOptions,
 ): FakeSession {
   const exit = Promise.withResolvers<EngineFailure | undefined>();
   let alive = true;
@@ -135,7 +138,7 @@ function createFakeSession(
     cutShort() {},
     exited: exit.promise,
     die,
-    async ready() {},
+    ready: (signal) => beforeAbort(cleaning(number), signal),
     async search(job, signal, onProgress = () => {}) {
       signal.throwIfAborted();
       jobs.push(job);

@@ -164,6 +164,34 @@ test("a search whose client has disconnected ends when the engine exits", async 
   expect(await left).toBe(caller.signal.reason);
 });
 
+test("a client that disconnects while its engine is cleaned is let go at once, and the next client gets this engine", async () => {
+  const cleaned = Promise.withResolvers<void>();
+  const { engines, search } = supervise({ cleaning: () => cleaned.promise });
+  const caller = new AbortController();
+  const began: boolean[] = [];
+  const left = search(build, job, caller.signal, undefined, (hasEngine) => began.push(hasEngine));
+  await vi.waitFor(() => expect(engines.sessions).toHaveLength(1));
+  caller.abort(new Error("left"));
+  await expect(left).rejects.toThrow("left");
+  expect([began, engines.jobs]).toEqual([[], []]);
+  cleaned.resolve();
+  expect(await search(build, job, forever)).toEqual(fakeAnswer);
+  expect(engines.starts).toBe(1);
+});
+
+test("a search whose engine ends while it is cleaned is repeated on another engine", async () => {
+  const { engines, search } = supervise({
+    cleaning: async (number) => {
+      if (number === 1) {
+        engines.sessions[0]?.die(new EngineFailure("unresponsive", "no readyok"));
+        throw new EngineFailure("no_start", "the engine was gone before the search began");
+      }
+    },
+  });
+  expect(await search(build, job, forever)).toEqual(fakeAnswer);
+  expect(engines.starts).toBe(2);
+});
+
 test("closing the pool ends a running search without a retry", async () => {
   const { engines, pool, search } = supervise({ conduct: () => "go on" });
   const { answer } = await underWay((onProgress) => search(build, job, forever, onProgress));
