@@ -1,3 +1,4 @@
+import { blank, quotes, spacedResult, tagOpening, word } from "./pgn-patterns.ts";
 import { readWord, resultOf, type WordToken, whyNoWord } from "./read-word.ts";
 
 /** A token of a PGN. The offset is in UTF-16 code units from the beginning of the text. */
@@ -11,20 +12,9 @@ export type Token = { readonly offset: number } & (
   | { readonly kind: "unexpected"; readonly text: string; readonly why: string }
 );
 
-/** The end-of-file character of DOS. The scanner skips this character before white space, a tag or the end of the text. */
-const endOfFile = "\u001a";
-const blank = new RegExp(`(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))+`, "y");
-const word = new RegExp(`${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+`, "y");
-const points = "(?:[01½]|1/2|0[.,]5)";
-const dash = "[-‐-―−:]";
-/** Matches a result with spaces around its dash, such as `1/2 - 1/2`. */
-const spacedResult = new RegExp(
-  `${points}(?:\\s{1,3}${dash}\\s{0,3}|${dash}\\s{1,3})${points}(?=[\\s;{}()]|$)`,
-  "y",
-);
-/** Word processors replace the straight quotation marks of tags with these characters. */
-export const quotes = "\"“”„‟″«»‹›'‘’‚`";
-export const tagOpening = `\\[[ \\t]*([A-Za-z0-9][A-Za-z0-9_+#=:-]{0,63})[ \\t]*[${quotes}]`;
+const blanks = new RegExp(`${blank}+`, "y");
+const nextWord = new RegExp(word, "y");
+const nextSpacedResult = new RegExp(spacedResult, "y");
 const tagName = new RegExp(tagOpening, "y");
 const tagEnd = new RegExp(`[\\n\\r]|[${quotes}][ \\t]*\\]`, "g");
 
@@ -40,10 +30,10 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
   let atLineStart = true;
 
   function skipBlanks(): void {
-    blank.lastIndex = at;
-    const [blanks = ""] = blank.exec(text) ?? [];
-    at += blanks.length;
-    atLineStart ||= /[\n\r]/.test(blanks);
+    blanks.lastIndex = at;
+    const [skipped = ""] = blanks.exec(text) ?? [];
+    at += skipped.length;
+    atLineStart ||= /[\n\r]/.test(skipped);
   }
 
   function readTag(): Token {
@@ -112,8 +102,8 @@ export function createScanner(text: string): { read(): readonly Token[] | undefi
   /** Returns an empty list for a word that the scanner ignores, such as `e.p.`. */
   function readTokens(): readonly Token[] {
     const offset = at;
-    spacedResult.lastIndex = at;
-    const spaced = spacedResult.exec(text)?.[0];
+    nextSpacedResult.lastIndex = at;
+    const spaced = nextSpacedResult.exec(text)?.[0];
     const joined = spaced?.replaceAll(/\s/g, "");
     if (spaced !== undefined && joined !== undefined && (/^0.0$/u.test(joined) || resultOf(joined))) {
       at += spaced.length;
@@ -171,8 +161,8 @@ function unexpectedWord(offset: number, text: string): Token {
 }
 
 function wordAt(text: string, at: number): string {
-  word.lastIndex = at;
-  return word.exec(text)?.[0] ?? "";
+  nextWord.lastIndex = at;
+  return nextWord.exec(text)?.[0] ?? "";
 }
 
 function endOfLine(text: string, from: number): number {

@@ -114,8 +114,18 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
 
   function readTag({ name: written, value: text, offset }: Extract<Token, { kind: "tag" }>): void {
     const token = `[${written}`;
-    if (main.last || result !== undefined) {
+    if (moves.some(({ san }) => san !== "--")) {
       throw refuseSecondGame(token, offset);
+    }
+    const [nullMove] = moves;
+    if (nullMove !== undefined) {
+      const message = `'${echo(nullMove.text)}' stands between the tags of the game: remove it`;
+      throw refuse(message, nullMove.text, nullMove.offset);
+    }
+    if (result !== undefined) {
+      const text = source.text.slice(resultAt, offset).trim();
+      const message = `The result '${echo(text)}' stands between the tags of the game: write it behind the moves`;
+      throw refuse(message, text, resultAt ?? offset);
     }
     const decisive = decisiveTags.get(written.toLowerCase().replaceAll(/[_+#=:-]/g, ""));
     const name = decisive ?? written;

@@ -1,9 +1,15 @@
 import type { PgnSource } from "./pgn-error.ts";
-import { quotes, tagOpening } from "./pgn-scanner.ts";
+import { blank, escapedLine, quotes, spacedResult, tagOpening, word } from "./pgn-patterns.ts";
 import { gameMaxCharacters } from "./read-pgn.ts";
+import { otherLetterIn, readWord } from "./read-word.ts";
 
 /** Matches a tag pair at the beginning of a line. The first group captures the name of the tag. */
-const tagLine = new RegExp(`^[ \\t\\ufeff\\u001a]*${tagOpening}.*?(?:[${quotes}][ \\t]*\\]|(?=[\\n\\r]|$))`);
+const tagLine = new RegExp(`^${blank}*${tagOpening}.*?(?:[${quotes}][ \\t]*\\]|(?=[\\n\\r]|$))`);
+/** Matches a line that begins like a tag. If this line is not a tag, its words are no moves. */
+const bracketLine = new RegExp(`^${blank}*\\[(?!%)`);
+const blankLine = new RegExp(`^${blank}*$`);
+const words = new RegExp(word, "g");
+const spacedResults = new RegExp(`(?<![^\\s{}()])${spacedResult}`, "g");
 const commentMarks = /[{};]/g;
 
 const lineEnds = /(?<=\n|\r(?!\n))/;
@@ -15,8 +21,13 @@ const lineMaxCharacters = 64 * 1024;
 const commentMaxCharacters = 64 * 1024;
 
 /**
- * Splits a text into games, line by line. A tag begins a new game if the current game has moves, or if the tag is repeated
- * after a blank line or a comment. A tag in a comment begins a new game only if the comment seems to have no end.
+ * Splits a text into games, line by line. A tag begins a new game in these cases:
+ * - the current game has moves, or has a result after a blank line
+ * - the tag is repeated after a blank line or a comment
+ *
+ * A line of the header contains moves only if all its words can be read: otherwise, a header line that cannot be read would
+ * begin a new game, and the FEN above this line would be lost. A tag in a comment begins a new game only if the comment
+ * seems to have no end.
  */
 export function createSplitter() {
   let game = 1;
@@ -25,6 +36,13 @@ export function createSplitter() {
   let text = "";
   let hasMoves = false;
   const tags = new Set<string>();
+  /** True until a blank line follows the last tag. */
+  let isHeader = true;
+  /** The text of this line outside of comments whose words are not read yet. */
+  let unread = "";
+  let hasLineMove = false;
+  let hasLineResult = false;
+  let isLineReadable = true;
   let isAfterBlank = false;
   let isAfterComment = false;
   let inComment = false;
@@ -49,7 +67,7 @@ export function createSplitter() {
     }
     undecided.push(part);
     undecidedCharacters += part.length;
-    isAfterBlank = isLineStart && part.trim() === "";
+    isAfterBlank = isLineStart && blankLine.test(part);
     isLineStart = endsLine(part);
     const brace = /[{}]/.exec(part)?.[0];
     if (brace === undefined && undecidedCharacters <= commentMaxCharacters) {
@@ -76,19 +94,26 @@ export function createSplitter() {
     const tag = found?.[1];
     const begins = tag !== undefined && (hasMoves || ((isAfterBlank || isAfterComment) && tags.has(tag)));
     const finished = begins ? [endGame()] : [];
+    isAfterBlank = isLineStart && blankLine.test(part);
     if (isLineStart) {
-      isIgnored = !inComment && part.startsWith("%");
+      isIgnored = !inComment && (escapedLine.test(part) || (tag === undefined && bracketLine.test(part)));
+      isHeader &&= !isAfterBlank;
+      unread = "";
+      hasLineMove = false;
+      hasLineResult = false;
+      isLineReadable = true;
     }
     if (tag !== undefined) {
       tags.add(tag);
       isAfterComment = false;
+      isHeader = true;
     }
-    isAfterBlank = isLineStart && part.trim() === "";
     let rest = part.slice(found?.[0].length);
     for (let pair = tagLine.exec(rest); found && pair; pair = tagLine.exec(rest)) {
       rest = rest.slice(pair[0].length);
     }
-    readMoves(rest);
+    readComments(rest);
+    readWords(endsLine(part));
     if (text.length <= gameMaxCharacters) {
       text += part;
     }
@@ -98,7 +123,7 @@ export function createSplitter() {
     return finished;
   }
 
-  function readMoves(rest: string): void {
+  function readComments(rest: string): void {
     for (let at = 0; at < rest.length && !isIgnored; ) {
       if (inComment) {
         const end = rest.indexOf("}", at);
@@ -109,12 +134,35 @@ export function createSplitter() {
         commentMarks.lastIndex = at;
         const mark = commentMarks.exec(rest);
         const end = mark?.index ?? rest.length;
-        hasMoves ||= /\S/.test(rest.slice(at, end));
+        unread += rest.slice(at, end) + (mark ? " " : "");
         inComment = mark?.[0] === "{";
         isIgnored = mark?.[0] === ";";
         at = end + 1;
       }
     }
+  }
+
+  /** Reads the words of this line until the game has moves. A part of a long line can end within a word. */
+  function readWords(isLineEnd: boolean): void {
+    const end = isLineEnd || unread.length > lineMaxCharacters ? unread.length : unread.search(/\S*$/);
+    const text = hasMoves ? "" : unread.slice(0, end).replaceAll(spacedResults, withoutBlanks);
+    unread = hasMoves ? "" : unread.slice(end);
+    // No game begins with a variation.
+    isLineReadable &&= hasLineMove || !/^\s*[()]/.test(text);
+    for (const [written] of text.matchAll(words)) {
+      const tokens = readWord(written);
+      const isForeignMove = tokens === undefined && otherLetterIn(written) !== undefined;
+      isLineReadable &&= tokens !== undefined || isForeignMove;
+      // A line `--` between two texts is not a null move.
+      hasLineMove ||=
+        isForeignMove || tokens?.some((token) => token.kind === "move" && token.san !== "--") === true;
+      hasLineResult ||= tokens?.some(({ kind }) => kind === "result") === true;
+      if (hasLineMove && !isHeader) {
+        break;
+      }
+    }
+    const isRead = isLineEnd && isLineReadable;
+    hasMoves = hasMoves || (isHeader ? isRead && hasLineMove : hasLineMove || (isRead && hasLineResult));
   }
 
   function endGame(): PgnSource {
@@ -124,6 +172,8 @@ export function createSplitter() {
     line = nextLine;
     text = "";
     hasMoves = false;
+    isHeader = true;
+    unread = "";
     inComment = false;
     tags.clear();
     return source;
@@ -133,7 +183,7 @@ export function createSplitter() {
     take,
     end(): readonly PgnSource[] {
       const finished = undecided ? release(true) : [];
-      return text.trim() === "" ? finished : [...finished, endGame()];
+      return blankLine.test(text) ? finished : [...finished, endGame()];
     },
   };
 }
@@ -153,6 +203,10 @@ export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator
   }
   yield* splitter.take(rest);
   yield* splitter.end();
+}
+
+function withoutBlanks(text: string): string {
+  return text.replaceAll(/\s/g, "");
 }
 
 function endsLine(part: string): boolean {

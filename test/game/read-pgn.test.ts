@@ -5,7 +5,7 @@ import { expect, test } from "vitest";
 import { inOneGo } from "../../src/chess/in-one-go.ts";
 import type { MoveDescription } from "../../src/chess/moves.ts";
 import { gameFromMoves, gameFromPgn, playMoves } from "../../src/game/game.ts";
-import { quotes } from "../../src/game/pgn-scanner.ts";
+import { quotes } from "../../src/game/pgn-patterns.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { startFen } from "../chess/validated.ts";
 import { errorOf, gameOf, sansOf } from "./games.ts";

@@ -100,6 +100,80 @@ test.each([
   expect(errorOf(() => gameOf(text + next)).code).toBe("invalid_pgn");
 });
 
+const pawnEnding = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
+
+/** Lines between two tags, with the part that the error names. Undefined if the game is read. */
+const headerLines: readonly (readonly [line: string, named: string | undefined])[] = [
+  ["[WhiteElo 2000]", "[WhiteElo"],
+  ["[WhiteElo ]", "[WhiteElo"],
+  ["[White]", "[White]"],
+  ['[White x"]', "[White"],
+  ['[White Elo "2000"]', "[White"],
+  ['[Weiß "x"]', "[Weiß"],
+  ['[Белые "x"]', "[Белые"],
+  ['[White.Elo "1"]', "[White.Elo"],
+  ['[White/Elo "1"]', "[White/Elo"],
+  ["[Annotator e4 e5]", "[Annotator"],
+  ['[White "e4"] [X e4]', "[X"],
+  ['WhiteElo "2000"]', "WhiteElo"],
+  ['[White "A"],', undefined],
+  ['[White "A"].', undefined],
+  ['[White "A"]]', "]"],
+  ['[White "A"]trailing', "trailing"],
+  ['[White "A\nb"]', "[White"],
+  ["notes on e4 and d4", "notes"],
+  ["( e4 )", "("],
+  ["---", "---"],
+  ["--", "--"],
+  ["*", "*"],
+  ["1-0", "1-0"],
+  ['[White "A"] *', "*"],
+  ["\u200b", undefined],
+  ['[White "A"]\u200b', undefined],
+  ['\u200b[White "A"]', undefined],
+  ['\u2060[White "A"]\u200d', undefined],
+  ['\u00a0[White "A"]', undefined],
+  ['\f[White "A"]', undefined],
+  ['\u001a[White "A"]', undefined],
+];
+
+test.each(headerLines)("the line %j between tags does not begin a game", async (line, named) => {
+  const text = `[Event "x"]\n[FEN "${pawnEnding}"]\n${line}\n[Black "B"]\n\n1. e4 *\n\n`;
+  const next = '[Event "y"]\n\n1. d4 *\n';
+  for (const characters of [1, 7, 10_000]) {
+    const games = await split(text + next, characters);
+    expect(games.map((game) => game.text)).toEqual([text, next]);
+  }
+  if (named === undefined) {
+    const { positions, tags } = gameOf(text);
+    expect(positions[0]?.fen).toBe(pawnEnding);
+    expect(Object.fromEntries(tags)).toMatchObject({ Event: "x", FEN: pawnEnding, Black: "B" });
+  } else {
+    const [violation] = errorOf(() => gameOf(text)).violations;
+    expect(violation).toMatchObject({ code: "invalid_pgn", place: { token: named, line: 3 } });
+    expect(violation?.message).not.toContain("second game");
+  }
+});
+
+test("a tag after a result behind a blank line begins a game, even if neither game has moves", async () => {
+  const games = ['[Event "a"]\n\n1-0\n', '[White "b"]\n\n1/2 - 1/2\n', '[Black "c"]\n\n1. e4 *\n'];
+  for (const characters of [1, 7, 10_000]) {
+    expect((await split(games.join(""), characters)).map(({ text }) => text)).toEqual(games);
+  }
+});
+
+test("a game in another language ends before the tags of the next game", async () => {
+  const games = ['[Event "a"]\n\n1. Sf3 Sf6 2. Sc3 Sc6\n', '[White "b"]\n\n1. e4 *\n'];
+  expect((await split(games.join(""), 7)).map(({ text }) => text)).toEqual(games);
+});
+
+test("a game on one long line without a blank line before it ends before the next tag", async () => {
+  const moves = "Nf3 Nf6 Ng1 Ng8 ".repeat(6000);
+  const games = [`[Event "a"]\n${moves}\n`, '[White "b"]\n\n1. e4 *\n'];
+  expect((await split(games.join(""), 65_536)).map(({ text }) => text)).toEqual(games);
+  expect(errorOf(() => gameOf(games.join(""))).violations).toMatchObject([{ code: "out_of_range" }]);
+});
+
 test.each([
   ['[Event "a"]\n[Result "0-1"]\n\n[Event "b"]\n\n1. e4 *\n', 28],
   ['[Event "a"]\n\n1. e4 {does not end\n\n[Event "b"]\n\n1. d4 {good} *\n', 19],
