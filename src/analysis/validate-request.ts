@@ -30,10 +30,7 @@ export async function validateRequest(
   check?: () => void,
 ): Promise<ValidatedRequest> {
   const { fen, moves, options } = request;
-  const validation = await engines.validatePosition(
-    { fen, moves, chess960: options.uci_chess960 === true },
-    check,
-  );
+  const validation = await engines.validatePosition({ fen, moves, chess960: chess960Of(options) }, check);
   if (validation.kind === "violations") {
     throw errorFromPositionViolations(validation);
   }
@@ -62,12 +59,26 @@ export function validateSearch(
     searchMoves,
     ...options,
     warnings: [
-      ...position.warnings,
+      ...position.warnings.map(withWayOut),
       ...(position.terminal
         ? []
         : warningsOf(request, multipv, linesMaxOf(position, searchMoves), options.weakened)),
     ],
   };
+}
+
+function withWayOut(warning: Position["warnings"][number]): Warning {
+  return warning.code === "chess960_assumed"
+    ? {
+        ...warning,
+        message: `${warning.message} To have the rights removed, set the option uci_chess960 to false.`,
+      }
+    : warning;
+}
+
+/** Undefined if the caller has not given the option: the position then decides. */
+export function chess960Of({ uci_chess960: given }: AnalysisRequest["options"]): boolean | undefined {
+  return typeof given === "boolean" ? given : undefined;
 }
 
 export function validateSearchMoves(

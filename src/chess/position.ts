@@ -38,6 +38,7 @@ export type DrawClaim = "fifty_moves" | "threefold_repetition";
 
 type WarningCode =
   | "castling_rights_removed"
+  | "chess960_assumed"
   | "ep_square_removed"
   | "clocks_defaulted"
   | "no_history"
@@ -65,8 +66,11 @@ export interface PositionInput {
   /** A FEN, X-FEN or Shredder-FEN, as the client wrote it. */
   readonly fen: string;
   readonly moves: readonly string[];
-  /** If false, a Shredder-FEN is nevertheless read as Chess960. */
-  readonly chess960: boolean;
+  /**
+   * If false, castling rights that do not fit standard chess are removed, but a Shredder-FEN is nevertheless read as Chess960. If
+   * undefined, the castling rights and the castling moves decide.
+   */
+  readonly chess960: boolean | undefined;
 }
 
 export type SuggestedPosition = Partial<Pick<PositionInput, "fen" | "moves">>;

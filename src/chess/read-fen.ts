@@ -27,13 +27,16 @@ type FenReading =
       kind: "setup";
       setup: Setup;
       chess960: boolean;
+      /** The castling field. */
+      castling: string;
       warnings: readonly Warning[];
       placement: FenPart;
       turn: FenPart;
     }
   | { kind: "problems"; problems: readonly FenProblem[]; completed: string | undefined };
 
-export function readFen(text: string, askedForChess960: boolean): FenReading {
+/** If `askedForChess960` is undefined, the castling field decides (X-FEN). */
+export function readFen(text: string, askedForChess960: boolean | undefined): FenReading {
   const split = splitFen(text);
   if (split.kind === "problem") {
     return { kind: "problems", problems: [split.problem], completed: split.completed };
@@ -45,7 +48,9 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
   const turn = fieldOr(1, "w");
   const castlingField = fieldOr(2, board.kind === "board" ? castlingAtHome(board.board) : "-");
   const [ep, halfmoves, fullmoves] = [fieldOr(3, "-"), fieldOr(4, "0"), fieldOr(5, "1")];
-  const chess960 = askedForChess960 || namesRookFiles(castlingField.text);
+  const assumed =
+    askedForChess960 === undefined && board.kind === "board" && isXFen(castlingField.text, board.board);
+  const chess960 = askedForChess960 === true || assumed || namesRookFiles(castlingField.text);
   const castling =
     board.kind === "board" ? readCastling(castlingField.text, board.board, chess960) : undefined;
   const epProblem = messageOfEnPassant(ep.text, turn.text);
@@ -83,11 +88,15 @@ export function readFen(text: string, askedForChess960: boolean): FenReading {
     halfmoves: Number(halfmoves.text),
     fullmoves: Math.max(Number(fullmoves.text), 1),
   };
-  const warnings = [warningOfCastling(castling.removed), warningOfClocks(fields.length, fullmoves.text)];
+  const warnings = [
+    assumed ? warningOfChess960(castlingField.text) : warningOfCastling(castling.removed),
+    warningOfClocks(fields.length, fullmoves.text),
+  ];
   return {
     kind: "setup",
     setup,
     chess960,
+    castling: castlingField.text,
     warnings: warnings.filter((warning) => warning !== undefined),
     placement,
     turn,
@@ -144,6 +153,12 @@ function warningOfCastling(removed: string): Warning | undefined {
   const rights = removed.length === 1 ? `right ${removed} was` : `rights ${removed} were`;
   const message = `Castling ${rights} removed: the king or the rook is not in its place.`;
   return { code: "castling_rights_removed", message, field: "fen" };
+}
+
+/** Returns the warning that a position with these castling rights was read as Chess960. */
+export function warningOfChess960(rights: string): Warning {
+  const message = `The castling rights ${rights} do not fit standard chess, so the position was read as Chess960.`;
+  return { code: "chess960_assumed", message, field: "fen" };
 }
 
 function warningOfClocks(fieldCount: number, fullmoves: string): Warning | undefined {
@@ -217,6 +232,31 @@ interface Right {
   readonly color: Color;
   readonly side: CastlingSide;
   readonly rook: Square;
+}
+
+/**
+ * Returns true if the rights `KQkq` are impossible in standard chess but possible in Chess960 (X-FEN). Both sides begin a game of
+ * Chess960 with king and rooks on the same files. If only one side has rights and its king is on the e-file, the game is more
+ * likely standard chess, and a rook has left its corner.
+ */
+function isXFen(text: string, board: Board): boolean {
+  const standard = readCastling(text, board, false);
+  const shuffled = readCastling(text, board, true);
+  const fits = (reading: CastlingReading) => reading.kind === "castling" && reading.removed === "";
+  if (namesRookFiles(text) || fits(standard) || !fits(shuffled)) {
+    return false;
+  }
+  const rights = [...text].flatMap((letter) => rightFromLetter(letter, board, true) ?? []);
+  const white = rights.filter(({ color }) => color === "white");
+  const black = rights.filter(({ color }) => color === "black");
+  const kingFile = (color: Color) => squareFile(board.kingOf(color) ?? 0);
+  if (white.length === 0 || black.length === 0) {
+    return kingFile(white.length > 0 ? "white" : "black") !== 4;
+  }
+  const isMirrored = white.every(({ side, rook }) =>
+    black.every((other) => other.side !== side || squareFile(other.rook) === squareFile(rook)),
+  );
+  return isMirrored && kingFile("white") === kingFile("black");
 }
 
 /** Returns true for Shredder-FEN, in which a letter names the file of a rook. A Shredder-FEN is always Chess960. */

@@ -21,7 +21,7 @@ import type {
   Validation,
   Warning,
 } from "./position.ts";
-import { type FenPart, type FenProblem, maxFenCharacters, readFen } from "./read-fen.ts";
+import { type FenPart, type FenProblem, maxFenCharacters, readFen, warningOfChess960 } from "./read-fen.ts";
 
 export { maxFenCharacters, standardStart } from "./read-fen.ts";
 
@@ -35,24 +35,11 @@ export function validatePosition(input: PositionInput): Validation {
 
 /** Yields after each time slice. */
 export function* validatePositionInSlices(input: PositionInput): Generator<void, Validation> {
-  const reading = readFen(input.fen, input.chess960);
-  if (reading.kind === "problems") {
-    const pasted = readPastedFen(input.fen, input.moves);
-    const problem = pasted && problemOfPasted(input.fen, pasted.fen);
-    const refused = refusal("invalid_fen", problem ? [problem] : reading.problems);
-    const suggested = pasted ?? (reading.completed ? { fen: reading.completed } : undefined);
-    const corrected = suggested && (yield* validatePositionInSlices({ ...input, ...suggested }));
-    const others = corrected?.kind === "violations" ? corrected.suggested : {};
-    return suggested && others ? { ...refused, suggested: { ...suggested, ...others } } : refused;
+  const start = yield* readStart(input);
+  if (start.kind === "violations") {
+    return start;
   }
-
-  const validation = validateSetup(reading.setup, reading);
-  if (validation.kind === "problems") {
-    return refusal("illegal_position", validation.problems);
-  }
-
-  const { chess } = validation;
-  const { chess960 } = reading;
+  const { chess, chess960 } = start;
   const history = trackHistory(chess, chess960);
   let violation: PositionViolation | undefined;
   const moves: string[] = [];
@@ -79,8 +66,97 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
     return { kind: "violations", violations: [violation], suggested: { moves } };
   }
   const position = positionFromBoard(chess, history, chess960);
-  const warnings = [...reading.warnings, ...validation.warnings, ...position.warnings];
-  return { kind: "position", position: { ...position, warnings } };
+  return { kind: "position", position: { ...position, warnings: [...start.warnings, ...position.warnings] } };
+}
+
+/**
+ * Validates the position before the moves. The moves are not validated, and only decide whether the position is Chess960.
+ * Yields after each time slice.
+ */
+export function* validateStartInSlices(input: PositionInput): Generator<void, Validation> {
+  const start = yield* readStart(input);
+  if (start.kind === "violations") {
+    return start;
+  }
+  const { chess, chess960 } = start;
+  const position = positionFromBoard(chess, trackHistory(chess, chess960), chess960);
+  return { kind: "position", position: { ...position, warnings: [...start.warnings, ...position.warnings] } };
+}
+
+interface Start {
+  readonly kind: "start";
+  readonly chess: Chess;
+  readonly chess960: boolean;
+  readonly warnings: readonly Warning[];
+}
+
+function* readStart(
+  input: PositionInput,
+): Generator<void, Start | Extract<Validation, { kind: "violations" }>> {
+  const { fen, moves, chess960 } = input;
+  const reading = readFen(fen, chess960);
+  if (reading.kind === "problems") {
+    const pasted = readPastedFen(fen, moves);
+    const problem = pasted && problemOfPasted(fen, pasted.fen);
+    const refused = refusal("invalid_fen", problem ? [problem] : reading.problems);
+    const suggested = pasted ?? (reading.completed ? { fen: reading.completed } : undefined);
+    const corrected = suggested && (yield* validatePositionInSlices({ ...input, ...suggested }));
+    const others = corrected?.kind === "violations" ? corrected.suggested : {};
+    return suggested && others ? { ...refused, suggested: { ...suggested, ...others } } : refused;
+  }
+  const validation = validateSetup(reading.setup, reading);
+  if (validation.kind === "problems") {
+    return refusal("illegal_position", validation.problems);
+  }
+  const { chess } = validation;
+  const removed = reading.warnings.find(({ code }) => code === "castling_rights_removed");
+  const shuffled =
+    removed && chess960 === undefined ? yield* chess960By(moves, chess, fen, removed) : undefined;
+  const warnings = [...reading.warnings, ...validation.warnings];
+  return shuffled ?? { kind: "start", chess, chess960: reading.chess960, warnings };
+}
+
+/**
+ * Reads the position as Chess960 if a castling move needs the removed rights: if the first move that is illegal in standard
+ * chess is legal in Chess960.
+ */
+function* chess960By(
+  moves: readonly string[],
+  standard: Chess,
+  fen: string,
+  removed: Warning,
+): Generator<void, Start | undefined> {
+  const legal = yield* countLegal(standard, moves);
+  const reading = readFen(fen, true);
+  if (legal === moves.length || reading.kind === "problems") {
+    return undefined;
+  }
+  const validation = validateSetup(reading.setup, reading);
+  if (
+    validation.kind === "problems" ||
+    (yield* countLegal(validation.chess, moves.slice(0, legal + 1))) <= legal
+  ) {
+    return undefined;
+  }
+  const warnings = [...reading.warnings, ...validation.warnings].filter(({ code }) => code !== removed.code);
+  const assumed = warningOfChess960(reading.castling);
+  return { kind: "start", chess: validation.chess, chess960: true, warnings: [assumed, ...warnings] };
+}
+
+/** Returns the number of legal moves before the first illegal move. */
+function* countLegal(start: Chess, moves: readonly string[]): Generator<void, number> {
+  const chess = start.clone();
+  for (const [index, text] of moves.entries()) {
+    if (index > 0 && index % movesAtOnce === 0) {
+      yield;
+    }
+    const move = moveFromText(chess, text);
+    if (move === undefined) {
+      return index;
+    }
+    chess.play(move);
+  }
+  return moves.length;
 }
 
 function violationOf(chess: Chess, text: string, index: number, chess960: boolean): PositionViolation {

@@ -3,7 +3,7 @@ import type { Transport } from "@connectrpc/connect";
 import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { createLocalAccess } from "../access/access.ts";
 import { localAccount } from "../access/account.ts";
-import { validateSearchMoves } from "../analysis/validate-request.ts";
+import { chess960Of, validateSearchMoves } from "../analysis/validate-request.ts";
 import { localCall } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { withSuggestion } from "../calls/suggest.ts";
@@ -87,7 +87,7 @@ function readWithoutEngines(sent: Readonly<Record<string, unknown>>): AnalysisRe
   const message = readRequest(sent);
   const request = requestFromMessage(message);
   const { fen, moves, options } = request;
-  const validation = validatePosition({ fen, moves, chess960: options.uci_chess960 === true });
+  const validation = validatePosition({ fen, moves, chess960: chess960Of(options) });
   if (validation.kind === "violations") {
     throw errorFromPositionViolations(validation);
   }

@@ -57,7 +57,7 @@ export function isSolved({ fen, best, avoid }: PositionLine, { uci, mate }: Foun
   if (best.length === 0 && avoid.length === 0) {
     return undefined;
   }
-  const validation = validatePosition({ fen, moves: [], chess960: false });
+  const validation = validatePosition({ fen, moves: [], chess960: undefined });
   const isFound = (written: string) => {
     const move = written.replace(/[,!?]+$/, "");
     if (validation.kind !== "position") {

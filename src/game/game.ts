@@ -8,9 +8,13 @@ import {
   violationOfMove,
 } from "../chess/moves.ts";
 import { type OnPosition, type PlayedGame, playGame } from "../chess/play-game.ts";
-import type { Position, PositionInput, Validation, Warning } from "../chess/position.ts";
+import type { Position, PositionInput, Warning } from "../chess/position.ts";
 import { errorFromPositionViolations } from "../chess/position-error.ts";
-import { standardStart, validatePosition, validatePositionInSlices } from "../chess/validate-position.ts";
+import {
+  standardStart,
+  validatePositionInSlices,
+  validateStartInSlices,
+} from "../chess/validate-position.ts";
 import { errorFromViolations, type KibitzError } from "../errors/errors.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
@@ -39,10 +43,10 @@ export function* playMoves(
   { fen, moves }: MovesOfGame,
   onPosition?: OnPosition,
 ): Generator<void, PlayedGame> {
-  const validation = yield* validateStart(fen, moves);
+  const validation = yield* validateStartInSlices({ fen, moves, chess960: undefined });
   if (validation.kind === "violations") {
     // Validate again with the moves, so that the suggestion contains the moves.
-    const whole = yield* validatePositionInSlices({ fen, moves, chess960: false });
+    const whole = yield* validatePositionInSlices({ fen, moves, chess960: undefined });
     throw errorFromPositionViolations(whole.kind === "violations" ? whole : validation);
   }
   const played = yield* playGame(validation.position, moves, onPosition);
@@ -173,7 +177,11 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
   const kind = variantOf(variant?.value);
   const fen = tags.get("FEN");
   const texts = moves.map(({ san }) => san);
-  const validation = yield* validateStart(fen?.value ?? standardStart, texts, kind === "chess960");
+  const validation = yield* validateStartInSlices({
+    fen: fen?.value ?? standardStart,
+    moves: texts,
+    chess960: kind === "chess960" ? true : undefined,
+  });
   if (validation.kind === "violations") {
     const [violation] = validation.violations;
     throw pgnError(source, {
@@ -191,50 +199,11 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
       ? [pgnCorrected(source, { message, offset: variant.offset, ply: 1 })]
       : [];
   const corrected = start.warnings
-    .filter(isCorrection)
+    .filter(
+      (warning) => isCorrection(warning) && !(warning.code === "chess960_assumed" && renamed.length > 0),
+    )
     .map((warning) => ({ ...warning, field: "pgn" as const }));
   return { start, warnings: [...renamed, ...corrected] };
-}
-
-/**
- * Many Chess960 PGNs do not name the variant. If a castling right is impossible in standard chess, the game is Chess960 if:
- * - a back rank is shuffled, or
- * - the moves are legal only in Chess960.
- */
-function* validateStart(
-  fen: string,
-  moves: readonly string[],
-  isChess960 = false,
-): Generator<void, Validation> {
-  const validate = (chess960: boolean) => validatePosition({ fen, moves: [], chess960 });
-  const validation = validate(isChess960);
-  if (isChess960 || validation.kind === "violations" || lostRights(validation.position) === undefined) {
-    return validation;
-  }
-  const shuffled = validate(true);
-  if (shuffled.kind === "violations") {
-    return validation;
-  }
-  const [placement = ""] = fen.trim().split(" ");
-  const ranks = placement.toUpperCase().split("/");
-  if (lostRights(shuffled.position) === undefined && [ranks[0], ranks[7]].some(isShuffled)) {
-    return shuffled;
-  }
-  const standard = yield* playGame(validation.position, moves);
-  const played =
-    standard.refused && (yield* playGame(shuffled.position, moves.slice(0, standard.moves.length + 1)));
-  return played && played.refused === undefined ? shuffled : validation;
-}
-
-/** True if the back rank, in capital letters, is a start position of Chess960 but not of standard chess. */
-function isShuffled(rank = ""): boolean {
-  const bishops = [...rank].flatMap((piece, file) => (piece === "B" ? [file % 2] : []));
-  return (
-    [...rank].toSorted().join("") === "BBKNNQRR" &&
-    /R.*K.*R/.test(rank) &&
-    bishops[0] !== bishops[1] &&
-    rank !== "RNBQKBNR"
-  );
 }
 
 function lostRights({ warnings }: Position): Warning | undefined {

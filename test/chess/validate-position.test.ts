@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { describeMove } from "../../src/chess/moves.ts";
 import { noticesOf, positionOf, startFen, violationsOf } from "./validated.ts";
 
@@ -103,7 +103,7 @@ test("castling rights K and Q of Chess960 mean the outermost rook, and an inner 
   expect(describeMove(inner, "d1e1")?.castling).toBe("kingside");
 });
 
-test("castling rights of Chess960 with the letters K and Q are removed without the option uci_chess960", () => {
+test("castling rights of Chess960 with the letters K and Q are removed if the option uci_chess960 is false", () => {
   expect(noticesOf("2k5/8/8/8/8/8/8/1K2R1R1 w K - 0 1")).toEqual(["castling_rights_removed"]);
 });
 
@@ -212,4 +212,62 @@ test("a draw can be claimed at a half-move clock of 100, and a clock above 150 s
   expect(positionOf(at(99)).drawClaim).toBeUndefined();
   expect(positionOf(at(100)).drawClaim).toBe("fifty_moves");
   expect(positionOf(at(163))).toMatchObject({ fen: at(163), board: { halfmoves: 163 } });
+});
+
+const asWritten = { chess960: undefined };
+
+test.each([
+  ["both sides of a Chess960 start", "bqnrnkrb/pppppppp/8/8/8/8/PPPPPPPP/BQNRNKRB w KQkq - 0 1", "GDgd"],
+  ["both kings on the e-file", "1r2k1r1/8/8/8/8/8/8/1R2K1R1 w KQkq - 0 1", "GBgb"],
+  ["one side with its king off the e-file", "2k5/8/8/8/8/8/8/1K2R1R1 w K - 0 1", "G"],
+  ["different sides of the same files", "1rk3r1/8/8/8/8/8/8/1RK3R1 w Kq - 0 1", "Gb"],
+])("castling rights are read as Chess960 without the option uci_chess960: %s", (_, fen, rights) => {
+  const position = positionOf(fen, asWritten);
+  expect(position).toMatchObject({ chess960: true, fen: fen.replace(/ [KQkq]+ /, ` ${rights} `) });
+  expect(position.warnings).toMatchObject([{ code: "chess960_assumed", field: "fen" }]);
+  expect(positionOf(fen, { chess960: true }).fen).toBe(position.fen);
+  expect(noticesOf(fen, { chess960: false })).toEqual(["castling_rights_removed"]);
+});
+
+test.each([
+  ["a right without a rook", "bqnrnk1b/8/8/8/8/8/8/BQNRNKRB w KQkq - 0 1"],
+  ["a king off its rank", "8/1k6/8/8/8/8/8/1K2R1R1 w Kk - 0 1"],
+  ["rooks on different files", "1rk3r1/8/8/8/8/8/8/R1K3R1 w KQkq - 0 1"],
+  ["kings on different files", "1rk3r1/8/8/8/8/8/8/1R1K2R1 w KQkq - 0 1"],
+  ["one side alone with its king on the e-file", "4k3/8/8/8/8/8/8/1R2K2R w KQ - 0 1"],
+])("castling rights are removed without the option uci_chess960 because of %s", (_, fen) => {
+  expect(noticesOf(fen, asWritten)).toEqual(["castling_rights_removed"]);
+});
+
+test("castling rights that fit standard chess are standard rights", () => {
+  const fen = `${rooks} w KQkq - 0 1`;
+  expect(positionOf(fen, asWritten)).toMatchObject({ chess960: false, fen, warnings: [] });
+});
+
+describe("a position whose castling rights fit neither standard chess nor X-FEN", () => {
+  const fen = "r3k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1";
+
+  test.each([
+    ["SAN", ["a3", "a6", "O-O"]],
+    ["UCI", ["a2a3", "a7a6", "e1g1"]],
+  ])("is Chess960 if a castling move in %s needs the rights", (_, moves) => {
+    const position = positionOf(fen, { ...asWritten, moves });
+    expect(position.chess960).toBe(true);
+    expect(position.warnings).toMatchObject([{ code: "chess960_assumed" }]);
+    expect(violationsOf(fen, { chess960: false, moves })).toMatchObject([{ code: "illegal_move", index: 2 }]);
+  });
+
+  test("is standard chess if no move needs the rights, or if the castling move is illegal in Chess960 too", () => {
+    expect(noticesOf(fen, { ...asWritten, moves: ["a3"] })).toEqual(["castling_rights_removed"]);
+    expect(violationsOf(fen, { ...asWritten, moves: ["Kf1", "a6", "O-O"] })).toMatchObject([
+      { code: "illegal_move", index: 2 },
+    ]);
+    expect(noticesOf(fen, { ...asWritten, moves: ["Kf1", "a6"] })).toEqual(["castling_rights_removed"]);
+  });
+
+  test("is refused at the first move that is illegal in Chess960", () => {
+    expect(violationsOf(fen, { ...asWritten, moves: ["O-O", "a6", "a9"] })).toMatchObject([
+      { code: "illegal_move", index: 2 },
+    ]);
+  });
 });

@@ -5,7 +5,8 @@ export interface Options {
   /** Ignores the case of the name. Returns an error message if the option or the value is invalid. */
   set(name: string, text: string | undefined): string | undefined;
   readonly multipv: number;
-  readonly chess960: boolean;
+  /** Undefined until the option is set: the position then decides. */
+  readonly chess960: boolean | undefined;
   readonly showWdl: boolean;
   readonly overheadMs: number;
   /** Returns the options that differ from their defaults, by their names in the JSON API. */
@@ -43,6 +44,7 @@ export function createOptions(
     ...ofEngine,
   ];
   const values = new Map(options.map((option) => [option.name, option.default]));
+  let chess960: boolean | undefined;
   return {
     declare: () => options.map(declarationOf),
     set(name, text = "nothing") {
@@ -55,13 +57,16 @@ export function createOptions(
         return `${option.engineName} cannot be ${text}: it stays ${values.get(option.name)}`;
       }
       values.set(option.name, value);
+      if (option.name === "uci_chess960") {
+        chess960 = value === true;
+      }
       return undefined;
     },
     get multipv() {
       return Number(values.get("MultiPV"));
     },
     get chess960() {
-      return values.get("uci_chess960") === true;
+      return chess960;
     },
     get showWdl() {
       return values.get("UCI_ShowWDL") === true;

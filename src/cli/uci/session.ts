@@ -2,7 +2,7 @@ import type { AnalysisRequest } from "../../../gen/chess/analysis/v1/analysis_pb
 import type { StreamEvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { legalUcisOf } from "../../chess/legal-moves.ts";
 import { readPastedFen } from "../../chess/pasted-fen.ts";
-import type { Position } from "../../chess/position.ts";
+import type { Position, Warning } from "../../chess/position.ts";
 import { readSearchMoves } from "../../chess/search-moves.ts";
 import { validatePosition } from "../../chess/validate-position.ts";
 import { echo } from "../../text/plain-text.ts";
@@ -118,6 +118,9 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
       read.violations.map(({ message }) => message).forEach(note);
       return;
     }
+    for (const { message } of position?.warnings.filter(isOfRights) ?? []) {
+      note(`position: ${message}`);
+    }
     if (pasted) {
       note(`position: the FEN was read as ${pasted.fen}`);
     }
@@ -200,4 +203,9 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   }
 
   return { greeting, receive, close, over: over.promise };
+}
+
+/** Other warnings do not change the meaning of the position. */
+function isOfRights({ code }: Warning): boolean {
+  return code === "castling_rights_removed" || code === "chess960_assumed";
 }

@@ -1,8 +1,8 @@
 import { inOneGo } from "../../../src/chess/in-one-go.ts";
 import type { MoveDescription } from "../../../src/chess/moves.ts";
 import { playGame, pliesMax } from "../../../src/chess/play-game.ts";
-import type { Position, PositionViolation, Validation, Warning } from "../../../src/chess/position.ts";
-import { validatePosition } from "../../../src/chess/validate-position.ts";
+import type { Position, PositionViolation, Warning } from "../../../src/chess/position.ts";
+import { validatePosition, validateStartInSlices } from "../../../src/chess/validate-position.ts";
 import { withoutJudgement } from "../../../src/game/old-judgement.ts";
 import type { Result } from "../../../src/game/read-word.ts";
 
@@ -47,7 +47,7 @@ export function commentTexts(comments: readonly string[], isReviewed = false): r
 }
 
 export function gameFromFen(fen: string, moves: readonly string[] = []): FenReading {
-  const reading = readStart(fen);
+  const reading = inOneGo(validateStartInSlices({ fen, moves, chess960: undefined }));
   if (reading.kind === "violations") {
     const { violations, suggested } = reading;
     // Suggest no FEN that needs moves, because the FEN without the moves is another position.
@@ -62,20 +62,6 @@ export function gameFromFen(fen: string, moves: readonly string[] = []): FenRead
   };
   const played = play(game, game.start, moves);
   return { kind: "game", game: played.game, refused: played.refused };
-}
-
-/** The position is Chess960 if its castling rights `KQkq` are valid only in Chess960 (X-FEN). */
-function readStart(fen: string): Validation {
-  const standard = validatePosition({ fen, moves: [], chess960: false });
-  if (standard.kind === "position" && !losesRights(standard.position)) {
-    return standard;
-  }
-  const chess960 = validatePosition({ fen, moves: [], chess960: true });
-  return chess960.kind === "position" && !losesRights(chess960.position) ? chess960 : standard;
-}
-
-function losesRights({ warnings }: Position): boolean {
-  return warnings.some(({ code }) => code === "castling_rights_removed");
 }
 
 /** False for a warning about a missing history, because the page always sends the moves. */
