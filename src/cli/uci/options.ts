@@ -2,7 +2,7 @@ import type { EngineOption } from "../engine-option.ts";
 
 export interface Options {
   declare(): readonly string[];
-  /** Ignores the case of the name. Returns an error message if the option or the value is invalid. */
+  /** Ignores the case of the name. Returns a message if the option or the value is invalid, or if the option has no effect. */
   set(name: string, text: string | undefined): string | undefined;
   readonly multipv: number;
   /** Undefined until the option is set: the position then decides. */
@@ -28,13 +28,19 @@ const check = (engineName: string): EngineOption => ({
   default: false,
 });
 
+/** Some chess programs reject an engine without these options. */
+const withoutEffect: Readonly<Record<string, string>> = {
+  Hash: "Hash has no effect here: KIBITZ_HASH_MB sets the hash of every engine",
+  Threads: "Threads has no effect here: KIBITZ_THREADS sets the threads of every engine",
+};
+
 export function createOptions(
   ofEngine: readonly EngineOption[],
   multipvMax: number,
   overheadMs: number,
 ): Options {
   const options = [
-    // Hash, Threads and Ponder have no effect. Some chess programs reject an engine without these options.
+    // Ponder only announces that the chess program may send `go ponder`.
     spin("Hash", 16, 1, 33_554_432),
     spin("Threads", 1, 1, 1024),
     check("Ponder"),
@@ -60,7 +66,7 @@ export function createOptions(
       if (option.name === "uci_chess960") {
         chess960 = value === true;
       }
-      return undefined;
+      return withoutEffect[option.name];
     },
     get multipv() {
       return Number(values.get("MultiPV"));

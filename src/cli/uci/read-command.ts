@@ -1,7 +1,7 @@
 import { readPastedFen } from "../../chess/pasted-fen.ts";
 import { echo } from "../../text/plain-text.ts";
 
-type UciCommand =
+export type UciCommand =
   | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }
   /** `value` is undefined for an option of the type `button`. */
   | { readonly kind: "setoption"; readonly name: string; readonly value: string | undefined }
@@ -31,6 +31,8 @@ export interface Go {
   readonly infinite: boolean;
   /** True for `go ponder`: the best move is sent only after `ponderhit` or `stop`. The clock starts at `ponderhit`. */
   readonly ponder: boolean;
+  /** Messages about parts of the command that have no effect. */
+  readonly notes: readonly string[];
 }
 
 interface Clock {
@@ -105,7 +107,9 @@ const numbered = [
   "winc",
   "binc",
 ] as const;
-const goWords = new Set<string>([...numbered, "searchmoves", "infinite", "ponder"]);
+const goWords = new Set<string>([...numbered, "searchmoves", "infinite", "ponder", "perft"]);
+/** Without a valid number, these limits have no effect. */
+const limits = ["depth", "nodes", "movetime", "mate"] as const;
 
 function readGo(words: readonly string[]): Go {
   const parts = new Map<string, string[]>();
@@ -136,5 +140,16 @@ function readGo(words: readonly string[]): Go {
     hasClock: ["wtime", "btime", "winc", "binc", "movestogo"].some((word) => parts.has(word)),
     infinite: parts.has("infinite"),
     ponder: parts.has("ponder"),
+    notes: [
+      ...(parts.has("perft") ? ["go perft is not supported: the position is searched instead"] : []),
+      ...limits.flatMap((word) =>
+        parts.has(word) && number(word) === undefined ? [noteOfLimit(word, parts.get(word)?.[0])] : [],
+      ),
+    ],
   };
+}
+
+function noteOfLimit(word: string, written: string | undefined): string {
+  const got = written === undefined ? "it has none" : `'${echo(written)}' is none`;
+  return `go ${word} without a number is not supported: write a whole number, ${got}`;
 }

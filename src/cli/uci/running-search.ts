@@ -8,6 +8,8 @@ import type { Task } from "./task-of-go.ts";
 
 /** The search for one `go` command. Reports the best move exactly once. */
 export interface RunningSearch {
+  /** True if the search ends without a further command. */
+  readonly isBounded: boolean;
   /** Reports the best move. Waits briefly for a first move if no move is known yet. */
   stop(): void;
   /** Reports the best move before this function returns. */
@@ -188,6 +190,9 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   void search();
 
   return {
+    get isBounded() {
+      return waitsFor === undefined && task.isBounded;
+    },
     stop: () => hurry(firstMoveMs),
     stopAtOnce: finish,
     ponderhit() {
@@ -202,7 +207,7 @@ export function startSearch(setting: SearchSetting): RunningSearch {
       }
     },
     close() {
-      if (waitsFor !== undefined || !task.isBounded) {
+      if (!this.isBounded) {
         finish();
       }
     },

@@ -8,7 +8,7 @@ import { validatePosition } from "../../chess/validate-position.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { EngineOption } from "../engine-option.ts";
 import { createOptions } from "./options.ts";
-import { type Go, readCommand } from "./read-command.ts";
+import { type Go, readCommand, type UciCommand } from "./read-command.ts";
 import { type RunningSearch, startSearch } from "./running-search.ts";
 import { narrowerBounds, type Task, taskOfGo, widestBounds } from "./task-of-go.ts";
 import { infoLines, scoreOfTurn } from "./write-lines.ts";
@@ -50,12 +50,15 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   let position: Position | undefined;
   let search: RunningSearch | undefined;
   let isClosed = false;
+  /** A `go` that arrived during a bounded search, and the lines after this `go`. */
+  const waiting: string[] = [];
   /** The limits of a search. If the service rejects a search because of the user's plan, these limits are reduced. */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
 
   setPosition("startpos", []);
 
+  /** Answers most commands at once. A `go` waits until a bounded search has ended, and so do the lines after this `go`. */
   function receive(line: string): void {
     const command = readCommand(line);
     switch (command?.kind) {
@@ -65,6 +68,40 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
       case "isready":
         say("readyok");
         return;
+      case "stop":
+        search?.stop();
+        return;
+      case "ponderhit":
+        search?.ponderhit();
+        return;
+      case "quit":
+        waiting.splice(0);
+        search?.stopAtOnce();
+        over.resolve();
+        return;
+      default:
+        waiting.push(line);
+        proceed();
+    }
+  }
+
+  /** Obeys the waiting lines until a `go` must wait for a bounded search. */
+  function proceed(): void {
+    for (;;) {
+      const command = readCommand(waiting[0] ?? "");
+      if (waiting.length === 0 || (command?.kind === "go" && search?.isBounded)) {
+        break;
+      }
+      waiting.shift();
+      obey(command);
+    }
+    if (isClosed && search === undefined) {
+      over.resolve();
+    }
+  }
+
+  function obey(command: UciCommand | undefined): void {
+    switch (command?.kind) {
       case "setoption": {
         const complaint = options.set(command.name, command.value);
         if (complaint !== undefined) {
@@ -80,29 +117,22 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
         }
         return;
       case "go":
-        // A new `go` command ends a running search, which reports its best move first.
+        // A new `go` command ends a search without a bound, which reports its best move first.
         search?.stopAtOnce();
         search = go(command.go);
-        return;
-      case "stop":
-        search?.stop();
-        return;
-      case "ponderhit":
-        search?.ponderhit();
-        return;
-      case "quit":
-        search?.stopAtOnce();
-        over.resolve();
+        if (isClosed && waiting.length === 0) {
+          search?.close();
+        }
         return;
     }
   }
 
   function close(): void {
     isClosed = true;
-    search?.close();
-    if (search === undefined) {
-      over.resolve();
+    if (waiting.length === 0) {
+      search?.close();
     }
+    proceed();
   }
 
   /** Repairs a pasted FEN, and corrects a misspelled move if only one legal move matches. */
@@ -177,9 +207,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
         bestMove(best = "(none)", ponder) {
           say(`bestmove ${best}${ponder === undefined ? "" : ` ponder ${ponder}`}`);
           search = undefined;
-          if (isClosed) {
-            over.resolve();
-          }
+          proceed();
         },
       },
     });

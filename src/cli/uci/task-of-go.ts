@@ -42,7 +42,7 @@ interface TaskSetting {
 
 /** If the command has no limit for depth or nodes, only the time and the limits of the plan end the search. */
 export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
-  const notes: string[] = [];
+  const notes = [...go.notes];
   const inside = (name: string, wanted: number, maximum: number) => {
     const nearest = Math.min(Math.max(wanted, 1), maximum);
     if (nearest !== wanted) {

@@ -26,7 +26,6 @@ test("setoption accepts option names in upper and lower case, and prints nothing
     ["UCI_SHOWWDL", "true"],
     ["uci_chess960", "true"],
     ["Move overhead", "100"],
-    ["Hash", "1024"],
     ["Ponder", "true"],
   ] as const) {
     expect(options.set(name, value)).toBeUndefined();
@@ -42,8 +41,16 @@ test.each([
   ["UCI_ShowWDL", "yes", "UCI_ShowWDL cannot be yes: it stays false"],
   ["UCI_ShowWDL", undefined, "UCI_ShowWDL cannot be nothing: it stays false"],
   ["SyzygyPath", "/tb", "there is no option SyzygyPath"],
+  ["Hash", "many", "Hash cannot be many: it stays 16"],
 ])("setoption %s = %s is refused with the message %j", (name, value, complaint) => {
   expect(createThem().set(name, value)).toBe(complaint);
+});
+
+test.each([
+  ["Hash", "1024", "Hash has no effect here: KIBITZ_HASH_MB sets the hash of every engine"],
+  ["threads", "4", "Threads has no effect here: KIBITZ_THREADS sets the threads of every engine"],
+])("setoption %s = %s is accepted with a message that it has no effect", (name, value, message) => {
+  expect(createThem().set(name, value)).toBe(message);
 });
 
 test.each([

@@ -68,7 +68,18 @@ test("the command go without parameters sets no limits", () => {
     searchMoves: [],
     infinite: false,
     ponder: false,
+    notes: [],
   });
+});
+
+test.each([
+  ["perft 2", "go perft is not supported: the position is searched instead"],
+  ["depth", "go depth without a number is not supported: write a whole number, it has none"],
+  ["depth x", "go depth without a number is not supported: write a whole number, 'x' is none"],
+  ["mate wtime 100", "go mate without a number is not supported: write a whole number, it has none"],
+  ["nodes 1e6", "go nodes without a number is not supported: write a whole number, '1e6' is none"],
+])("go %s gets a message that a part of the command has no effect", (parameters, note) => {
+  expect(goOf(`go ${parameters}`).notes).toEqual([note]);
 });
 
 test("the parameters of go are read in any order", () => {

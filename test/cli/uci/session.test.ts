@@ -254,3 +254,106 @@ describe("an answer", () => {
     },
   );
 });
+
+describe("a go during a search", () => {
+  test.each(["depth 5", "nodes 5000", "movetime 500", "wtime 60000 btime 60000", "mate 3"])(
+    "a go waits for a search of go %s, with the lines after this go",
+    async (limit) => {
+      const { hear, searches } = talk();
+      const first = await hear(
+        "position startpos",
+        `go ${limit}`,
+        "ucinewgame",
+        "position startpos moves e2e4",
+        "go depth 2",
+        "position startpos moves d2d4",
+        "go depth 3",
+        "isready",
+      );
+      expect(first).toEqual(["readyok"]);
+      expect(searches).toHaveLength(1);
+      searches[0]?.find(done(5, ["b1c3"], StopReason.DEPTH, { score: mateIn(1) }));
+      expect((await hear()).at(-1)).toBe("bestmove b1c3");
+      expect(searches[1]?.request).toMatchObject({ depth: 2 });
+      searches[1]?.find(done(2, ["e7e5"]));
+      expect((await hear()).at(-1)).toBe("bestmove e7e5");
+      searches[2]?.find(done(3, ["d7d5"]));
+      expect((await hear()).at(-1)).toBe("bestmove d7d5");
+      const fens = searches.map(({ request }) => request.fen.split(" ")[0]);
+      expect(fens).toEqual([
+        "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR",
+        "rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR",
+        "rnbqkbnr/pppppppp/8/8/3P4/8/PPP1PPPP/RNBQKBNR",
+      ]);
+    },
+  );
+
+  test("stop ends the running search only, and the next go begins", async () => {
+    const { hear, searches } = talk();
+    await hear("go depth 20", "go depth 2");
+    searches[0]?.find(stateOf(4, ["e2e4"]));
+    await hear();
+    expect(await hear("stop")).toEqual(["bestmove e2e4"]);
+    searches[1]?.find(done(2, ["d2d4"]));
+    expect((await hear()).at(-1)).toBe("bestmove d2d4");
+  });
+
+  test.each(["infinite", "ponder", ""])("a search of go %s is stopped by the next go", async (mode) => {
+    const { hear, searches } = talk();
+    await hear(`go ${mode}`);
+    searches[0]?.find(stateOf(4, ["e2e4"]));
+    await hear();
+    expect((await hear("go depth 2")).at(-1)).toBe("bestmove e2e4");
+    expect(searches).toHaveLength(2);
+  });
+
+  test("a go waits for a search after ponderhit, because the clock then ends this search", async () => {
+    const { hear, searches } = talk();
+    await hear("go ponder wtime 60000 btime 60000", "ponderhit", "go depth 2");
+    expect(searches).toHaveLength(1);
+    searches[0]?.find(done(4, ["e2e4"]));
+    await hear();
+    expect(searches).toHaveLength(2);
+  });
+
+  test("quit ends the running search at once, and no waiting go begins", async () => {
+    const { hear, searches, over } = talk();
+    await hear("go depth 20", "go depth 2");
+    searches[0]?.find(stateOf(4, ["e2e4"]));
+    await hear();
+    expect(await hear("quit")).toEqual(["bestmove e2e4"]);
+    await over;
+    expect(searches).toHaveLength(1);
+  });
+
+  test("the waiting go begins after the end of standard input, and the session ends after the last search", async () => {
+    const { hear, hangUp, searches, over } = talk();
+    let isOver = false;
+    over.then(() => {
+      isOver = true;
+    });
+    await hear("go depth 5", "position startpos moves e2e4", "go depth 2");
+    hangUp();
+    searches[0]?.find(done(5, ["d2d4"]));
+    expect((await hear()).at(-1)).toBe("bestmove d2d4");
+    expect(isOver).toBe(false);
+    searches[1]?.find(done(2, ["e7e5"]));
+    expect((await hear()).at(-1)).toBe("bestmove e7e5");
+    expect(isOver).toBe(true);
+  });
+});
+
+test("a castling right that is removed, and a position that is read as Chess960, are reported", async () => {
+  const { hear, last } = talk();
+  expect(await hear("position fen 4k3/8/8/8/8/8/8/4K3 w KQkq - 0 1")).toEqual([
+    "info string position: Castling rights KQkq were removed: the king or the rook is not in its place.",
+  ]);
+  const shuffled = "position fen bqnrnkrb/pppppppp/8/8/8/8/PPPPPPPP/BQNRNKRB w KQkq - 0 1";
+  expect(await hear(shuffled, "go depth 2")).toEqual([
+    "info string position: The castling rights KQkq do not fit standard chess, so the position was read as Chess960.",
+  ]);
+  expect(last().request).toMatchObject({ options: { uci_chess960: true } });
+  expect(await hear("stop", "setoption name UCI_Chess960 value false", shuffled)).toContain(
+    "info string position: Castling rights KQkq were removed: the king or the rook is not in its place.",
+  );
+});
