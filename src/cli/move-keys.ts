@@ -68,15 +68,18 @@ async function importKey(keys: KeyStore, record: KeyRecord) {
 }
 
 function recordsFrom(content: string): readonly KeyRecord[] {
-  return content.split("\n").flatMap((line, index) => {
-    const record = line.trim() === "" ? [] : recordFrom(line);
-    if (record === undefined) {
-      throw new UsageError(
-        `line ${index + 1} is no key as kibitz keys export writes it; nothing was imported`,
-      );
-    }
-    return record;
-  });
+  return content
+    .replace(/^\ufeff/, "")
+    .split("\n")
+    .flatMap((line, index) => {
+      const record = line.trim() === "" ? [] : recordFrom(line);
+      if (record === undefined) {
+        throw new UsageError(
+          `line ${index + 1} is no key as kibitz keys export writes it; nothing was imported`,
+        );
+      }
+      return record;
+    });
 }
 
 function recordFrom(line: string): KeyRecord | undefined {

@@ -15,16 +15,25 @@ export function holdsKey(text: string): boolean {
 const controls = /[\x00-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]/g;
 
 export function withoutControls(text: string): string {
-  return text.replace(controls, (one) => `\\u${one.charCodeAt(0).toString(16).padStart(4, "0")}`);
+  return text.replace(controls, escaped);
+}
+
+/** Characters without a shape, such as a soft hyphen. They are part of some languages, so only error messages escape them. */
+const invisible = /[\u2800\p{Default_Ignorable_Code_Point}]/gu;
+
+/** Writes each UTF-16 unit as an escape of JSON. */
+function escaped(character: string): string {
+  const units = character.split("").map((unit) => unit.charCodeAt(0).toString(16).padStart(4, "0"));
+  return units.map((unit) => `\\u${unit}`).join("");
 }
 
 const maxQuotedCharacters = 64;
 
-/** Prepares a client's text for a message: at most 64 characters, without API keys and control characters. */
+/** Prepares a client's text for a message: at most 64 characters, without API keys, control characters and invisible characters. */
 export function echo(text: string): string {
   const plain = withoutKeys(text);
   const short = plain.length > maxQuotedCharacters ? `${plain.slice(0, maxQuotedCharacters - 1)}…` : plain;
-  return withoutControls(JSON.stringify(short).slice(1, -1));
+  return withoutControls(JSON.stringify(short).slice(1, -1)).replace(invisible, escaped);
 }
 
 export type Plain = Readonly<Record<string, unknown>>;

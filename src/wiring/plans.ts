@@ -15,6 +15,7 @@ import { createMessageReader, unknownFieldViolation } from "../calls/plain/read-
 import { createPlainWriter } from "../calls/plain/write-message.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
+import { decodeText } from "../text/decode-text.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import type { Plain } from "../text/plain-text.ts";
 import { ConfigError } from "./config.ts";
@@ -45,7 +46,7 @@ function readText(file: string): string {
     if (!found.isFile() || found.size > plansMaxBytes) {
       throw new Error(`it is not a file of at most ${plansMaxBytes} bytes`);
     }
-    return readFileSync(file, "utf8");
+    return decodeText(readFileSync(file));
   } catch (error) {
     throw new ConfigError(`KIBITZ_PLANS: ${file} cannot be read: ${(error as Error).message}`);
   }

@@ -26,6 +26,9 @@ test("a request id or host name that contains an API key is not repeated in a re
 test("control characters are removed from a caller's text in error messages", () => {
   expect(echo("a\u009b31m\u007f\u2028\u202eb\n\u001b")).toBe("a\\u009b31m\\u007f\\u2028\\u202eb\\n\\u001b");
   expect(echo("Läufer schlägt ♔")).toBe("Läufer schlägt ♔");
+  expect(echo("e4\u00ad\u034f\u180e\u2800\u3164\ufe0f\ufeff\u{e0001}")).toBe(
+    "e4\\u00ad\\u034f\\u180e\\u2800\\u3164\\ufe0f\\ufeff\\udb40\\udc01",
+  );
 });
 
 test.each([

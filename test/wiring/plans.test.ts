@@ -1,8 +1,12 @@
+import { writeFileSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan } from "../../src/access/plans.ts";
-import { plansFromJson, shownPlans } from "../../src/wiring/plans.ts";
+import { loadPlans, plansFromJson, shownPlans } from "../../src/wiring/plans.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
+const folder = useTemporaryFolder();
 const read = (...plans: readonly unknown[]) => plansFromJson(JSON.stringify({ plans }));
 
 describe("a plans file", () => {
@@ -186,4 +190,13 @@ describe("the plans in GET /price", () => {
     expect(read(...shownPlans(builtInPlans))).toEqual({ kind: "plans", plans: builtInPlans });
     expect(read(...shownPlans([openPlan]))).toEqual({ kind: "plans", plans: [openPlan, freePlan] });
   });
+});
+
+test.each([
+  ["UTF-8", "utf8"],
+  ["UTF-16", "utf16le"],
+] as const)("a plans file in %s with a byte order mark is read", (_, encoding) => {
+  const file = join(folder, `${encoding}.json`);
+  writeFileSync(file, `\ufeff${JSON.stringify({ plans: [{ id: "gold" }] })}`, encoding);
+  expect(loadPlans({ plansFile: file }).map(({ id }) => id)).toContain("gold");
 });
