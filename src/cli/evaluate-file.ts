@@ -1,20 +1,24 @@
+import { create } from "@bufbuild/protobuf";
 import { createClient } from "@connectrpc/connect";
 import {
   AnalysisService,
   type EvaluateBatchResponse,
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { problemMessage } from "../calls/convert-problem.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { createReorderBuffer } from "../calls/reorder-buffer.ts";
 import { readPastedFen } from "../chess/pasted-fen.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { KibitzError } from "../errors/errors.ts";
+import { echo, withoutControls } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
 import { askMany, printWait, type Wait } from "./ask-many.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";
+import { isOfRights } from "./is-of-rights.ts";
 import { exitCodeOf } from "./print-error.ts";
 import { createProgress } from "./progress.ts";
-import { isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
+import { illegalOperandOf, isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 import { knownCodeOf } from "./remote-error.ts";
 import { readRequestOfMany } from "./request-from-input.ts";
 import { plural } from "./style.ts";
@@ -35,23 +39,31 @@ export async function evaluateFile(file: string, input: CommandInput): Promise<n
     progress.clear();
     printWait(wait, host.stderr);
   };
-  const requests = positions.values().map(({ fen }) => ({ ...template, fen }));
-  for await (const answer of askMany(requests, client, { signal, onWait })) {
-    const { index } = answer;
-    const position = positions[index] as NumberedPosition;
+  const print = (answer: EvaluateBatchResponse, position: NumberedPosition, solved?: boolean) => {
+    const rows =
+      values.json === true
+        ? [lineOf(answer, position, solved)]
+        : order(position.index, rowOf(answer, position, solved));
+    progress.clear();
+    host.stdout.write(rows.join(""));
+    progress.step();
+  };
+  const [wrong, valid] = partition(positions);
+  for (const { position, problem } of wrong) {
+    counts.refused++;
+    print(answerOf(position, problem), position);
+  }
+  const requests = valid.values().map(({ fen }) => ({ ...template, fen }));
+  for await (const found of askMany(requests, client, { signal, onWait })) {
+    const position = valid[found.index] as NumberedPosition;
+    const answer = { ...found, index: position.index };
     const solved = solvedBy(answer, position);
     const problem = problemOf(answer);
     counts.refused += Number(problem === "refused");
     counts.failed += Number(problem === "failed");
     counts.asked += Number(solved !== undefined);
     counts.solved += Number(solved === true);
-    const rows =
-      values.json === true
-        ? [lineOf(answer, position, solved)]
-        : order(index, rowOf(answer, position, solved));
-    progress.clear();
-    host.stdout.write(rows.join(""));
-    progress.step();
+    print(answer, position, solved);
   }
   progress.clear();
   printTotals(host.stderr, positions.length, counts);
@@ -77,9 +89,32 @@ function problemOf({ outcome }: EvaluateBatchResponse): "refused" | "failed" | u
   return exitCodeOf({ code: knownCodeOf(outcome.value) }) === exitCode.usage ? "refused" : "failed";
 }
 
-/** The first line has the number 1. */
+/** The first line has the number 1, and the first position has the index 0. */
 interface NumberedPosition extends PositionLine {
   readonly line: number;
+  readonly index: number;
+}
+
+/** Separates the positions whose wanted or avoided moves are not legal: no engine could solve them. */
+function partition(positions: readonly NumberedPosition[]) {
+  const wrong: { readonly position: NumberedPosition; readonly problem: KibitzError }[] = [];
+  const valid: NumberedPosition[] = [];
+  for (const position of positions) {
+    const move = illegalOperandOf(position);
+    if (move === undefined) {
+      valid.push(position);
+      continue;
+    }
+    const operation = position.best.includes(move) ? "bm" : "am";
+    const detail = `The operation ${operation} names '${echo(move)}', which is not one legal move in this position.`;
+    wrong.push({ position, problem: new KibitzError("illegal_move", detail) });
+  }
+  return [wrong, valid] as const;
+}
+
+function answerOf({ index }: NumberedPosition, error: KibitzError): EvaluateBatchResponse {
+  const value = problemMessage(error, crypto.randomUUID());
+  return create(EvaluateBatchResponseSchema, { index, outcome: { case: "problem", value } });
 }
 
 async function readPositions(file: string, { stdin, stderr }: Host): Promise<readonly NumberedPosition[]> {
@@ -98,7 +133,8 @@ async function readPositions(file: string, { stdin, stderr }: Host): Promise<rea
       }
       const position = positionFromLine(fen ?? text);
       return position ? [{ ...position, line: index + 1 }] : [];
-    });
+    })
+    .map((position, index) => ({ ...position, index }));
   if (positions.length === 0) {
     throw new UsageError(
       `${file === "-" ? "standard input" : file} has no positions: write one FEN or EPD per line`,
@@ -125,7 +161,12 @@ function rowOf(
   const found =
     outcome.case === "result" ? outcome.value.summary : `Line ${line} ${what}: ${outcome.value?.detail}`;
   const wanted = solved === false ? ` Wanted: ${wantedOf(position)}.` : "";
-  const rows = [`${String(line).padStart(5)} ${mark} ${id ?? fen}`, `        ${found}${wanted}`];
+  const warnings = outcome.case === "result" ? outcome.value.warnings.filter(isOfRights) : [];
+  const rows = [
+    `${String(line).padStart(5)} ${mark} ${id ?? fen}`,
+    `        ${found}${wanted}`,
+    ...warnings.map(({ message }) => `        Note: ${message}`),
+  ];
   return rows.map((row) => `${withoutControls(row)}\n`).join("");
 }
 

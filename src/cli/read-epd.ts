@@ -1,3 +1,4 @@
+import type { Position } from "../chess/position.ts";
 import { readSearchMoves } from "../chess/search-moves.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 
@@ -22,7 +23,10 @@ export function positionFromLine(line: string): PositionLine | undefined {
   const [separator = ""] = /^[\s;]*/.exec(after) ?? [];
   const operations = after.slice(separator.length);
   const isEpd = operations === "" || separator.includes(";") || /^[a-z]/i.test(operations);
-  const found = new Map(isEpd ? operationsOf(operations) : []);
+  const found = new Map<string, string[]>();
+  for (const [name, operands] of isEpd ? operationsOf(operations) : []) {
+    found.set(name, [...(found.get(name) ?? []), ...operands]);
+  }
   return {
     fen: isEpd ? `${placement} ${clocks || clocksOf(found)}`.trim() : text,
     id: found.get("id")?.join(" "),
@@ -52,6 +56,32 @@ interface FoundMove {
   readonly mate: number | undefined;
 }
 
+/** Returns the first operand of `bm` or `am` that is not a legal move. Returns undefined if the position is invalid. */
+export function illegalOperandOf({ fen, best, avoid }: PositionLine): string | undefined {
+  const validation = validatePosition({ fen, moves: [], chess960: undefined });
+  return validation.kind === "position"
+    ? [...best, ...avoid].find(
+        (written) => !isMate(written) && ucisOf(validation.position, written).length === 0,
+      )
+    : undefined;
+}
+
+const toMate = /^(?:#|\+?M)\+?(\d+)$/i;
+
+function isMate(written: string): boolean {
+  return toMate.test(withoutGlyphs(written));
+}
+
+function withoutGlyphs(written: string): string {
+  return written.replace(/[,!?]+$/, "");
+}
+
+function ucisOf(position: Position, written: string): readonly string[] {
+  const reading = readSearchMoves(position, [withoutGlyphs(written)]);
+  const meant = reading.kind === "moves" ? reading : readSearchMoves(position, reading.spelled ?? []);
+  return meant.kind === "moves" ? meant.ucis : [];
+}
+
 /** Returns undefined if the line has no operation `bm`, `dm` or `am`. */
 export function isSolved({ fen, best, avoid }: PositionLine, { uci, mate }: FoundMove): boolean | undefined {
   if (best.length === 0 && avoid.length === 0) {
@@ -59,19 +89,16 @@ export function isSolved({ fen, best, avoid }: PositionLine, { uci, mate }: Foun
   }
   const validation = validatePosition({ fen, moves: [], chess960: undefined });
   const isFound = (written: string) => {
-    const move = written.replace(/[,!?]+$/, "");
     if (validation.kind !== "position") {
       return false;
     }
     const { position } = validation;
-    const [, movesToMate] = /^(?:#|\+?M)\+?(\d+)$/i.exec(move) ?? [];
+    const [, movesToMate] = toMate.exec(withoutGlyphs(written)) ?? [];
     if (movesToMate !== undefined) {
       const moves = position.turn === "white" ? mate : mate && -mate;
       return moves !== undefined && moves > 0 && moves <= Number(movesToMate);
     }
-    const reading = readSearchMoves(position, [move]);
-    const meant = reading.kind === "moves" ? reading : readSearchMoves(position, reading.spelled ?? []);
-    return meant.kind === "moves" && meant.ucis.includes(uci);
+    return ucisOf(position, written).includes(uci);
   };
   return (best.length === 0 || best.some(isFound)) && !avoid.some(isFound);
 }

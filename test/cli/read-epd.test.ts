@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isSolved, positionFromLine } from "../../src/cli/read-epd.ts";
+import { illegalOperandOf, isSolved, positionFromLine } from "../../src/cli/read-epd.ts";
 
 const board = "r1b2rk1/pp3ppp/8/8/8/8/PP3PPP/R1B2RK1";
 
@@ -101,4 +101,22 @@ test.each([
 ])("the position with the operations %s is solved by %s", (operations, found) => {
   const position = positionFromLine(`4k3/P7/8/8/8/8/8/R3K2R w KQ - ${operations}`) ?? expect.fail();
   expect(isSolved(position, { uci: found, mate: undefined })).toBe(true);
+});
+
+test.each([
+  ["bm Qh5;", "Qh5"],
+  ["bm 1;", "1"],
+  ["bm Rd1 Re9;", "Re9"],
+  ["am Kh3;", "Kh3"],
+  ["bm Rd1; bm Qh5;", "Qh5"],
+  ["bm Rd1 re1!? a3;", undefined],
+  ["dm 3;", undefined],
+  ["bm #1;", undefined],
+])("the first illegal move in the operations %s is %s", (operations, illegal) => {
+  const line = positionFromLine(`${board} w - - ${operations}`);
+  expect(line && illegalOperandOf(line)).toBe(illegal);
+});
+
+test("the moves of an operation that is written twice are all read", () => {
+  expect(positionFromLine(`${board} w - - bm Rd1; bm Re1;`)?.best).toEqual(["Rd1", "Re1"]);
 });

@@ -90,7 +90,15 @@ function gameOf(source: PgnSource): Game {
 
 async function* textOf(stream: Readable, name: string, signal: AbortSignal): AsyncGenerator<string, void> {
   try {
-    yield* textOfBytes(stream);
+    let isBegin = true;
+    for await (const part of textOfBytes(stream)) {
+      // In PGN, braces are comments, so a file of JSON would have no games.
+      if (isBegin && /^\ufeff?\s*\[?\s*\{\s*"\w+"\s*:/.test(part)) {
+        throw new UsageError(`${name} is JSON, and not PGN: write the games as PGN`);
+      }
+      isBegin &&= part.trim() === "";
+      yield part;
+    }
   } catch (thrown) {
     signal.throwIfAborted();
     throw unreadable(name, thrown);

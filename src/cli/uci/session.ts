@@ -2,11 +2,12 @@ import type { AnalysisRequest } from "../../../gen/chess/analysis/v1/analysis_pb
 import type { StreamEvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { legalUcisOf } from "../../chess/legal-moves.ts";
 import { readPastedFen } from "../../chess/pasted-fen.ts";
-import type { Position, Warning } from "../../chess/position.ts";
+import type { Position } from "../../chess/position.ts";
 import { readSearchMoves } from "../../chess/search-moves.ts";
 import { validatePosition } from "../../chess/validate-position.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { EngineOption } from "../engine-option.ts";
+import { isOfRights } from "../is-of-rights.ts";
 import { createOptions } from "./options.ts";
 import { type Go, readCommand, type UciCommand } from "./read-command.ts";
 import { type RunningSearch, startSearch } from "./running-search.ts";
@@ -231,9 +232,4 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   }
 
   return { greeting, receive, close, over: over.promise };
-}
-
-/** Other warnings do not change the meaning of the position. */
-function isOfRights({ code }: Warning): boolean {
-  return code === "castling_rights_removed" || code === "chess960_assumed";
 }

@@ -41,6 +41,33 @@ describe("eval --file", () => {
     expect(stderr).toBe("kibitz: 6 positions, solved 2 of 4 (50.0 %)\n");
   });
 
+  test("kibitz eval --file refuses a line whose best move is illegal, and evaluates the others", async () => {
+    const file = fileOf(`${mate} bm Qh5; id "wrong";`, `${mate} bm Re8;`);
+    const { code, stdout, stderr } = await runKibitz(["eval", "--file", file, "--depth", "4"]);
+    expect(code).toBe(2);
+    expect(stdout).toMatch(
+      /^ +1 {3}wrong\n +Line 1 was refused: The operation bm names 'Qh5', which is not one legal /,
+    );
+    expect(stderr).toBe("kibitz: 2 positions, solved 1 of 1 (100.0 %), 1 refused\n");
+    const json = await runKibitz(["eval", "--file", file, "--depth", "4", "--json"]);
+    expect(json.stdout.split("\n").flatMap((line) => (line ? [JSON.parse(line)] : []))).toMatchObject([
+      { index: 0, line: 1, result: null, problem: { code: "illegal_move" }, solved: null },
+      { index: 1, line: 2, problem: null, solved: true },
+    ]);
+  });
+
+  test("kibitz eval --file says if castling rights were removed, or if a position was read as Chess960", async () => {
+    const file = fileOf(
+      `${mate.replace("w -", "w KQ")}`,
+      "bqnrnkrb/pppppppp/8/8/8/8/PPPPPPPP/BQNRNKRB w KQkq -",
+    );
+    const { stdout } = await runKibitz(["eval", "--file", file, "--depth", "4"]);
+    expect(stdout).toMatch(/Note: Castling rights KQ were removed/);
+    expect(stdout).toMatch(
+      /Note: The castling rights KQkq do not fit standard chess, so the position was read as Chess960/,
+    );
+  });
+
   test("kibitz eval --file --json prints one line for each position, and an invalid position does not affect the others", async () => {
     const file = fileOf("# two", `${mate} bm Re8;`, "", bad);
     const { code, stdout, stderr } = await runKibitz(["eval", "-f", file, "-d", "4", "--json"]);
