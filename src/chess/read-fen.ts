@@ -71,10 +71,14 @@ export function readFen(text: string, askedForChess960: boolean | undefined): Fe
 
   if (problems.length > 0 || board.kind !== "board" || castling?.kind !== "castling") {
     const possibleEp = epProblem === undefined ? ep : { text: "-" };
-    const completed = [placement, turn, castlingField, possibleEp, halfmoves, fullmoves]
-      .map(({ text }) => text)
-      .join(" ");
-    const isCompleted = fields.length < 4 || epProblem !== undefined;
+    // Some programs write `-` for an unknown clock.
+    const clocks = [halfmoves.text.replace(/^-$/, "0"), fullmoves.text.replace(/^-$/, "1")];
+    const completed = [
+      ...[placement, turn, castlingField, possibleEp].map(({ text }) => text),
+      ...clocks,
+    ].join(" ");
+    const isCompleted =
+      fields.length < 4 || epProblem !== undefined || halfmoves.text === "-" || fullmoves.text === "-";
     return { kind: "problems", problems, completed: isCompleted ? completed : undefined };
   }
 

@@ -17,6 +17,9 @@ const move = new RegExp(`^(?:(${castling})|(${promotion}|${otherMove}))(${checks
 /** Matches squares in upper case. A pawn's capture needs an `x`: in German, `DE5` may be a queen's move. */
 const inCapitals = /^(?![AC-H][A-H])[KQRBNkqrn]?[A-H1-8Xx:-]*[A-H][1-8]/;
 
+/** Matches the sign in a move that names both squares, such as `g1-f3`. */
+const betweenSquares = /(?<=^[a-h][1-8])[-x:](?=[a-h][1-8]$)/;
+
 /** `text` is the result of {@link plainForm}. */
 export function readWrittenMove(text: string): WrittenMove | undefined {
   const isCapital = inCapitals.test(text);
@@ -30,8 +33,9 @@ export function readWrittenMove(text: string): WrittenMove | undefined {
     const san = castled.replaceAll("-", "").length === 2 ? "O-O" : "O-O-O";
     return { spelling: `${san}${check}`, isCorrected: !castled.includes("-"), length };
   }
-  const spelling = `${isUci(written) ? written.toLowerCase() : sanOf(written, isCapital)}${check}`;
-  const isCorrected = (isCapital || /^[kqrn]/.test(written)) && !spelling.startsWith("b");
+  const plain = written.replace(betweenSquares, "");
+  const spelling = `${isUci(plain) ? plain.toLowerCase() : sanOf(written, isCapital)}${check}`;
+  const isCorrected = (isCapital || /^[kqrnx:-]/.test(written)) && !spelling.startsWith("b");
   return { spelling, isCorrected, length };
 }
 
@@ -51,6 +55,7 @@ function isUci(text: string): boolean {
 function sanOf(written: string, isCapital: boolean): string {
   // Without its x, `BXC4` may be a move of a pawn or of a bishop.
   return (isCapital ? written.replace(/^bx/, "b") : written)
+    .replace(/^[x:-]/, "")
     .replace(":", "x")
     .replace(/[=/(]?([nbrq])\)?$/i, (_, piece) => `=${piece.toUpperCase()}`)
     .replace(/^[kqrn]/, (piece) => piece.toUpperCase());
@@ -58,7 +63,13 @@ function sanOf(written: string, isCapital: boolean): string {
 
 const figurines = "♔♕♖♗♘♚♛♜♝♞";
 
-/** Replaces figurines such as `♘` by letters, and special dashes, colons and multiplication signs by `-`, `:` and `x`. */
+/** Matches the Cyrillic letter that looks like the O of castling. */
+const cyrillicO = /[Оо](?=-[OОoо0])|(?<=[OОoо0]-)[Оо]|(?<![\p{L}\p{N}])[Оо]{2,3}(?![\p{L}\p{N}])/gu;
+
+/**
+ * Replaces figurines such as `♘` by letters, special dashes, colons and multiplication signs by `-`, `:` and `x`, and the
+ * Cyrillic letters in a castling move by `O`.
+ */
 export function plainForm(text: string): string {
   if (!/[^!-~]/.test(text)) {
     return text;
@@ -67,7 +78,8 @@ export function plainForm(text: string): string {
     .replaceAll(/[\ufe0e\ufe0f♙♟]/g, "")
     .replaceAll(/[♔-♞]/g, (piece) => "KQRBN".charAt(figurines.indexOf(piece) % 5))
     .replaceAll(/[×✕](?=[a-h])/g, "x")
-    .replaceAll("∶", ":");
+    .replaceAll("∶", ":")
+    .replaceAll(cyrillicO, (letters) => "O".repeat(letters.length));
 }
 
 export function plainDashes(text: string): string {

@@ -91,12 +91,17 @@ export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void,
   const bishops = [...pgn.moves.entries()].filter(
     ([at, { san, text }]) => san.startsWith("b") && (text.startsWith("B") || moves[at]?.san.startsWith("B")),
   );
-  const left = Math.max(0, warningsMax - read.warnings.length);
+  const [begin] = pgn.moves;
+  const counted =
+    begin !== undefined && startsAtZero(pgn) && !pgn.tags.has("FEN")
+      ? [pgnCorrected(pgn.source, { message: "The move numbers begin with 0", offset: begin.begins, ply: 1 })]
+      : [];
+  const left = Math.max(0, warningsMax - read.warnings.length - counted.length);
   const corrected = bishops.slice(0, left).map(([at, { text, offset }]) => {
     const message = `'${echo(text)}' was read as ${moves[at]?.san}`;
     return pgnCorrected(pgn.source, { message, offset, ply: at + 1 });
   });
-  return { ...played, pgn: read, warnings: [...warnings, ...read.warnings, ...corrected] };
+  return { ...played, pgn: read, warnings: [...warnings, ...counted, ...read.warnings, ...corrected] };
 }
 
 interface PlayedPgn extends PlayedGame {
@@ -230,10 +235,15 @@ interface WrongNumber {
   readonly isTurn: boolean;
 }
 
+/** Some programs begin to count with 0. */
+function startsAtZero({ moves }: Pick<PgnGame, "moves">): boolean {
+  return moves[0]?.number?.value === 0;
+}
+
 /** Finds the first wrong move number. In a PGN with a FEN, any first number is correct: many programs begin with 1. */
 function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): WrongNumber | undefined {
   const blackFirst = turn === "black" ? 1 : 0;
-  let first = tags.has("FEN") ? undefined : 1;
+  let first = tags.has("FEN") || startsAtZero({ moves }) ? undefined : 1;
   for (const [index, move] of moves.entries()) {
     const { value, dots = 0 } = move.number ?? {};
     const movesBefore = Math.floor((index + blackFirst) / 2);

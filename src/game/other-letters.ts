@@ -25,8 +25,10 @@ const languages: readonly (readonly [name: string, letters: readonly string[]])[
   ["Ukrainian", ["Кр", "Ф", "Т", "С", "К"]],
   ["Bulgarian", [..."ЦДТОК"]],
   ["Serbian", [..."КДТЛС"]],
+  ["English", [..."KQRBNP"]],
 ];
-const english = "KQRBN";
+/** In English, a pawn has no letter, but the import format of PGN allows `P`. */
+const english = [..."KQRBN", ""];
 
 const pieceLetter =
   /(?<!\p{L})(?:Кр|\p{Lu})(?=[a-h]?[1-8]?[-x:]?[a-h][1-8])|(?<=[a-h][18][=/]?)\p{Lu}(?!\p{L})/gu;
@@ -63,7 +65,10 @@ export function* inEnglish(
     return undefined;
   }
   const [text, language] = only;
-  const message = `The pieces have ${language} letters, and were read as in English`;
+  const message =
+    language === "English"
+      ? "The letter P of the pawns was left out"
+      : `The pieces have ${language} letters, and were read as in English`;
   const place = { offset: offset - (source.file?.offset ?? 0), ply };
   return { source: { ...source, text }, warning: pgnCorrected(source, { message, ...place }) };
 }

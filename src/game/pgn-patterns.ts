@@ -4,8 +4,10 @@ const endOfFile = "\u001a";
 /** Matches one blank. Text from web pages and chats contains zero-width characters, which nobody sees. */
 export const blank = `(?:[\\s\\u200b-\\u200d\\u2060]|${endOfFile}(?=[\\s${endOfFile}[]|$))`;
 
-/** Matches a word: text without blanks, comments and parentheses. */
-export const word = `(?:${endOfFile}|[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]+)`;
+const sign = `[^\\s\\u200b-\\u200d\\u2060${endOfFile}{}();]`;
+
+/** Matches a word: text without blanks, comments and parentheses, but with the parentheses of a promotion such as `b8(Q)`. */
+export const word = `(?:${endOfFile}|${sign}*[a-h][18]\\([NBRQnbrq]\\)${sign}*|${sign}+)`;
 
 /** Word processors replace the straight quotation marks of tags with these characters. */
 export const quotes = "\"“”„‟″«»‹›'‘’‚`";

@@ -8,6 +8,7 @@ import { echo } from "../text/plain-text.ts";
 import { howToSendMany, type PgnSource, type PgnViolation, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { createScanner, type Token } from "./pgn-scanner.ts";
 import { type MoveNumber, type Result, resultOf } from "./read-word.ts";
+import { isFen } from "./written-pgn.ts";
 
 /** A game that was read but not played yet, so its moves may be illegal. */
 export interface PgnGame {
@@ -317,6 +318,18 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     }
   }
 
+  /** Some programs write the FEN into the tag SetUp. */
+  function fenInSetUp(): PgnTag | undefined {
+    const setUp = tags.get("SetUp");
+    if (setUp === undefined || !isFen(setUp.value)) {
+      return undefined;
+    }
+    tags.set("FEN", setUp);
+    tags.set("SetUp", { ...setUp, value: "1" });
+    warn("The tag SetUp has a FEN, and was read as the tag FEN", setUp.offset);
+    return setUp;
+  }
+
   /** True if the last token of the main line is the move `0-0`. Comments after this move are ignored. */
   let mayForfeit = false;
 
@@ -344,7 +357,13 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     throw refuseSecondGame(token, source.text.indexOf(token, end));
   }
   const setUp = tags.get("SetUp");
-  const fen = tags.get("FEN");
+  const fen = tags.get("FEN") ?? fenInSetUp();
+  if (setUp !== undefined && fen === undefined && setUp.value.trim() !== "0") {
+    const message =
+      "The tag SetUp says that the game does not begin at the standard start, but no tag FEN says where: the standard start is assumed";
+    warn(message, setUp.offset);
+    tags.delete("SetUp");
+  }
   const isStandard = fen === undefined || fen.value.trim().startsWith(standardStart.replace(" 0 1", ""));
   if (setUp?.value.trim() === "0" && !isStandard) {
     const message =

@@ -89,7 +89,7 @@ const sign = /^[^\p{L}\p{N}\p{C}\p{Z}$[\]"*%:\\@.-]+/u;
 /** Matches a move number. Does not match `00` and `000`, which mean castling. */
 const number = /^(?!0{2,3}$)(?:\d{1,5}(?=[.…]|$)[.…]*|[.…]+)/;
 /** Matches most words of a PGN. For these words, the slower patterns are not needed. */
-const plainMove = /^[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
+const plainMove = /^(?!x)[NBRQK]?[a-h]?[1-8]?x?[a-h][1-8][+#]?$/;
 const nullMove = /^(?:--|Z0|0000|@@@@)(?=$|[!?$])/;
 const enPassant = /^e\.?p\.?$/i;
 

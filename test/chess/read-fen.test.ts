@@ -234,6 +234,12 @@ describe("a FEN with fields missing", () => {
     expect(suggestionOf("r3k3/8/8/8/8/8/8/R4K1R")).toBe("r3k3/8/8/8/8/8/8/R4K1R w q - 0 1");
   });
 
+  test("a clock that is written as a dash gets a suggestion with the usual clock", () => {
+    expect(suggestionOf(`${board} w KQkq - - 5`)).toBe(`${board} w KQkq - 0 5`);
+    expect(suggestionOf(`${board} w KQkq - - -`)).toBe(startFen);
+    expect(suggestionOf(`${board} w KQkq - x -`)).toBeUndefined();
+  });
+
   test("an invalid FEN is never suggested", () => {
     expect(suggestionOf("8/8/8/8/8/8/8/8")).toBeUndefined();
     expect(suggestionOf("start")).toBeUndefined();

@@ -232,7 +232,7 @@ test.each<[what: string, text: string, read: Read]>([
   [
     "an empty FEN and an empty variant",
     '[SetUp "1"]\n[FEN ""]\n[Variant "?"]\n\n1. e4',
-    { moves: "e4", tags: { FEN: undefined, Variant: undefined } },
+    { moves: "e4", tags: { FEN: undefined, Variant: undefined }, warnings: ["no tag FEN says where"] },
   ],
   [
     "pieces in lower case",
@@ -255,6 +255,29 @@ test.each<[what: string, text: string, read: Read]>([
     "a letter b that means a pawn because no bishop can make the move",
     `[FEN "4k3/8/8/8/2p5/1P6/8/4K3 w - - 0 1"]\n\n1. bc4 *`,
     { moves: "bxc4" },
+  ],
+  ["a capture without its piece", "1. xe4 e5", { moves: "e4 e5", warnings: ["'xe4' was read as e4"] }],
+  ["both squares of each move, with dashes", "1. e2-e4 e7-e5 2. g1-f3 b8-c6", { moves: "e4 e5 Nf3 Nc6" }],
+  [
+    "promotions in parentheses",
+    '[FEN "4k3/1P6/8/8/8/8/8/4K3 w - - 0 1"]\n\n1. b8(Q) (1. b8(N)) (b8(R)+) Kd7',
+    { moves: "b8=Q+ Kd7" },
+  ],
+  [
+    "castling in Cyrillic letters",
+    `${italian} 4. О-О d6 5. d3 Bg4 6. Nc3 Qd7 7. a3 О-О-О`,
+    { moves: `${italianSans} O-O d6 d3 Bg4 Nc3 Qd7 a3 O-O-O` },
+  ],
+  ["move numbers that begin with 0", "0. e4 e5 1. Nf3", { moves: "e4 e5 Nf3", warnings: ["begin with 0"] }],
+  [
+    "a SetUp tag of 1 without a FEN tag",
+    '[SetUp "1"]\n[FEN "?"]\n\n1. e4',
+    { moves: "e4", tags: { SetUp: undefined }, warnings: ["no tag FEN says where"] },
+  ],
+  [
+    "a FEN in the SetUp tag",
+    `[SetUp "${pawnEnding}"]\n\n1. e4`,
+    { moves: "e4", tags: { SetUp: "1", FEN: pawnEnding }, warnings: ["was read as the tag FEN"] },
   ],
   [
     "castling with zeros before another result",

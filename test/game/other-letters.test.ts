@@ -24,6 +24,12 @@ test.each([
   ["Hungarian", "1. e4 e5 2. Hf3 Hc6 3. Fb5 Bb8", "1. e4 e5 2. Nf3 Nc6 3. Bb5 Rb8"],
   ["Romanian", "1. e4 e5 2. Cf3 Cc6 3. Nb5", "1. e4 e5 2. Nf3 Nc6 3. Bb5"],
   ["Russian", "1. e4 e5 2. Кf3 Крe7!? 3. Сb5", "1. e4 e5 2. Nf3 Ke7!?  3. Bb5"],
+  [
+    "Russian, with castling",
+    "1. e4 e5 2. Кf3 Кc6 3. Сc4 Сc5 4. О-О",
+    "1. e4 e5 2. Nf3 Nc6 3. Bc4 Bc5 4. О-О",
+  ],
+  ["English, with a letter for pawns", "1. Pe4 d5 2. Pexd5 c6", "1. e4  d5 2. exd5  c6"],
   ["several languages", "1. e4 e5 2. Dh5", "1. e4 e5 2. Qh5"],
   [
     "German, with Sf3 in the tags, comments and variations",
@@ -47,7 +53,7 @@ test.each([
   ["moves of knights in German, and of bishops in Czech", "1. e4 e5 2. Se2 Se7"],
   ["a move of a knight in Russian, and of a king in Serbian", "1. e4 e5 2. Кe2"],
   ["a word without meaning", "1. e4 e5 2. Sf3 hello"],
-  ["a letter for pawns", "1. Pe4 Pe5"],
+  ["moves of a knight in Dutch, and of a pawn with a letter", "1. e4 e5 2. Pf3"],
   ["a text of more than 64 KiB", `1. e4 e5 2. Sf3 {${"x".repeat(64 * 1024)}}`],
 ])("the error for a game with %s has no suggestion in English", (_, text) => {
   expect(suggestionFor(text)).toBeUndefined();
