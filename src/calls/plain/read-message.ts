@@ -11,6 +11,7 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { ErrorCode } from "../../errors/catalog.ts";
 import { type Violation, violationsMax } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
+import { movesInText } from "../../text/moves-in-text.ts";
 import { didYouMean, nearestName } from "../../text/nearest-name.ts";
 import { echo, isJsonObject, nameOfJson } from "../../text/plain-text.ts";
 import { boundsOfField } from "../rules.ts";
@@ -92,9 +93,11 @@ function createListReader(
   readItem: ReadValue,
 ): ReadValue {
   const must = `${name} must be an array`;
+  const isOfTexts = field.listKind === "scalar" && field.scalar === ScalarType.STRING;
   return (json, violations) => {
     if (!Array.isArray(json)) {
-      return refuse(violations, "invalid_type", must, json);
+      const meant = isOfTexts && typeof json === "string" ? movesInText(json) : undefined;
+      return refuse(violations, "invalid_type", must, json, meant && { examples: [meant] });
     }
     const items: unknown[] = [];
     for (let index = 0; index < json.length && violations.length < violationsMax; index++) {

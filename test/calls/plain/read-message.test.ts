@@ -141,7 +141,7 @@ describe("other types", () => {
 
   it.each([
     ['"engine":19', "/engine", "`engine` must be a string, not 19."],
-    ['"moves":"e4"', "/moves", '`moves` must be an array, not "e4".'],
+    ['"moves":{}', "/moves", "`moves` must be an array, not an object."],
     ['"options":[]', "/options", "`options` must be an object, not an array."],
     ['"options":"x"', "/options", '`options` must be an object, not "x".'],
   ])("a field with a wrong type is refused: %s", (field, pointer, message) => {

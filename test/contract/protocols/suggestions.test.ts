@@ -66,6 +66,9 @@ describe("to a caller", () => {
     [{ multipv: "2", nodes: "20000" }, "invalid_type", { multipv: 2, nodes: 20_000 }],
     [{ movetime_ms: "50" }, "invalid_type", { movetime_ms: 50 }],
     [{ movetime: 55 }, "unknown_field", { movetime_ms: 55 }],
+    [{ moves: "e2e4 e7e5" }, "invalid_type", { moves: ["e2e4", "e7e5"] }],
+    [{ moves: "1. e4, e5 2.Nf3" }, "invalid_type", { moves: ["e4", "e5", "Nf3"] }],
+    [{ search_moves: "e4" }, "invalid_type", { search_moves: ["e4"] }],
     [{ MoveTimeMs: 50 }, "unknown_field", { movetime_ms: 50 }],
     [{ deph: 9, searchMoves: ["e4"] }, "unknown_field", { depth: 9, search_moves: ["e4"] }],
     [{ options: { skill_level: "3" } }, "invalid_option", { options: { skill_level: 3 } }],
@@ -99,6 +102,8 @@ describe("to a caller", () => {
 
   test.each<[sent: Plain, code: string]>([
     [{ depth: true }, "invalid_type"],
+    [{ moves: "e4 and e5" }, "invalid_type"],
+    [{ moves: "" }, "invalid_type"],
     [{ depth: "deep" }, "invalid_type"],
     [{ depth: "" }, "invalid_type"],
     [{ depth: "0x10" }, "invalid_type"],
