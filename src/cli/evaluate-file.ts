@@ -8,6 +8,7 @@ import {
 import { problemMessage } from "../calls/convert-problem.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { createReorderBuffer } from "../calls/reorder-buffer.ts";
+import { isOfRights } from "../chess/is-of-rights.ts";
 import { readPastedFen } from "../chess/pasted-fen.ts";
 import { KibitzError } from "../errors/errors.ts";
 import { echo, withoutControls } from "../text/plain-text.ts";
@@ -15,7 +16,6 @@ import { ask } from "./ask.ts";
 import { askMany, printWait, type Wait } from "./ask-many.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";
-import { isOfRights } from "./is-of-rights.ts";
 import { exitCodeOf } from "./print-error.ts";
 import { createProgress } from "./progress.ts";
 import { illegalOperandOf, isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";

@@ -60,6 +60,8 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   let state: "searching" | "ended" | "over" = "searching";
   let best: EvaluateResponse | undefined;
   let endsAtFirstMove = false;
+  /** The latest time for a first move on the clock `performance.now()`. A second `stop` does not prolong this time. */
+  let firstMoveBy = Number.POSITIVE_INFINITY;
   /** The time of the next retry on the clock `performance.now()`. 0 if no retry is planned. */
   let retryAt = 0;
   let clock: NodeJS.Timeout | undefined;
@@ -100,6 +102,11 @@ export function startSearch(setting: SearchSetting): RunningSearch {
       return;
     }
     endsAtFirstMove = true;
+    const by = performance.now() + withinMs;
+    if (by >= firstMoveBy) {
+      return;
+    }
+    firstMoveBy = by;
     clearTimeout(clock);
     clock = setTimeout(finish, withinMs);
   }

@@ -1,5 +1,6 @@
 import type { AnalysisRequest } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { StreamEvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { isOfRights } from "../../chess/is-of-rights.ts";
 import { legalUcisOf } from "../../chess/legal-moves.ts";
 import { readPastedFen } from "../../chess/pasted-fen.ts";
 import type { Position } from "../../chess/position.ts";
@@ -7,7 +8,6 @@ import { readSearchMoves } from "../../chess/search-moves.ts";
 import { validatePosition } from "../../chess/validate-position.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { EngineOption } from "../engine-option.ts";
-import { isOfRights } from "../is-of-rights.ts";
 import { createOptions } from "./options.ts";
 import { type Go, readCommand, type UciCommand } from "./read-command.ts";
 import { type RunningSearch, startSearch } from "./running-search.ts";
@@ -53,6 +53,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
   let isClosed = false;
   /** A `go` that arrived during a bounded search, and the lines after this `go`. */
   const waiting: string[] = [];
+  let isProceeding = false;
   /** The limits of a search. If the service rejects a search because of the user's plan, these limits are reduced. */
   let bounds = widestBounds;
   const note = (text: string) => say(`info string ${text}`);
@@ -88,6 +89,11 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
 
   /** Obeys the waiting lines until a `go` must wait for a bounded search. */
   function proceed(): void {
+    if (isProceeding) {
+      // A `go` has ended a search, and its own search has not begun yet.
+      return;
+    }
+    isProceeding = true;
     for (;;) {
       const command = readCommand(waiting[0] ?? "");
       if (waiting.length === 0 || (command?.kind === "go" && search?.isBounded)) {
@@ -96,6 +102,7 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
       waiting.shift();
       obey(command);
     }
+    isProceeding = false;
     if (isClosed && search === undefined) {
       over.resolve();
     }

@@ -288,6 +288,30 @@ describe("a go during a search", () => {
     },
   );
 
+  test("a go that stops a search begins before the lines behind it", async () => {
+    const { hear, hearWithin, searches } = talk();
+    await hear("go depth 20", "go infinite", "position startpos moves e2e4", "go", "go depth 3");
+    searches[0]?.find(done(20, ["d2d4"]));
+    expect(await hear()).toEqual([
+      expect.stringMatching(/^info /),
+      "bestmove d2d4",
+      "bestmove (none)",
+      "bestmove (none)",
+    ]);
+    expect(searches).toHaveLength(4);
+    expect(await hearWithin(1000)).toEqual([]);
+    searches[3]?.find(done(3, ["e7e5"]));
+    expect((await hear()).at(-1)).toBe("bestmove e7e5");
+  });
+
+  test("a second stop does not prolong the time in which a first move may come", async () => {
+    const { hear, hearWithin } = talk();
+    await hear("go movetime 1000", "stop");
+    expect(await hearWithin(100)).toEqual([]);
+    await hear("stop");
+    expect((await hearWithin(20)).at(-1)).toBe("bestmove b1a3");
+  });
+
   test("stop ends the running search only, and the next go begins", async () => {
     const { hear, searches } = talk();
     await hear("go depth 20", "go depth 2");
