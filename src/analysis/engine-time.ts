@@ -2,7 +2,7 @@
  * The times in which engines run a search, by `performance.now()`. A retried search has several such times. The time between
  * them does not count, because another engine was started or cleaned.
  */
-export interface RunTimes {
+interface RunTimes {
   /** When the first engine began. Undefined before. */
   readonly begunAt: number | undefined;
   begin(): void;
