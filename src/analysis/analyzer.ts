@@ -28,7 +28,7 @@ import { createRunTimes, createWaiter, type Waiter } from "./engine-time.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
-import type { ReadQueuePosition, Scheduler, Slot } from "./scheduler.ts";
+import type { ReadQueuePosition, Scheduler, Slot, Work } from "./scheduler.ts";
 
 /** Equal requests share one search. No search runs if the game is over or the result is cached or stored. */
 export interface Analyzer {
@@ -52,6 +52,8 @@ export interface Analyzer {
 interface AnalyzerOptions {
   readonly meter?: Pick<Meter, "search" | "lookUp"> | undefined;
   readonly search: SearchWithRetry;
+  /** True if an engine of the build is idle, or if memory has room for one more engine. */
+  readonly hasRoom: (build: EngineBuild) => boolean;
   readonly scheduler: Scheduler;
   readonly cache: AnswerCache<SearchResult>;
   readonly store?: AnswerStore<SearchResult> | undefined;
@@ -67,6 +69,7 @@ type Key = string | undefined;
 
 export function createAnalyzer({
   search,
+  hasRoom,
   scheduler,
   cache,
   store,
@@ -175,16 +178,26 @@ export function createAnalyzer({
       }
 
       const onWaiting = (readPosition: ReadQueuePosition) => publish({ kind: "waiting", readPosition });
-      const expectMs = () => expectedTimes.expect(build, job);
+      const queued: Work = {
+        flow,
+        longestMs: movetimeMs,
+        expectMs: () => expectedTimes.expect(build, job),
+        hasRoom: () => hasRoom(build),
+      };
+      /** When the first engine of the current slot began. */
+      let begunAt: number | undefined;
       /** The cleaning of an engine and the start of an engine are time that the request waits, and not time of the search. */
       const queueMsOf = (slot: Slot) =>
-        times.begunAt === undefined ? slot.queueMs : Math.round(times.begunAt - askedAt);
+        begunAt === undefined ? slot.queueMs : Math.round(begunAt - askedAt);
 
       async function searchHere(): Promise<SharedState> {
-        const slot = await inSpan("queue", { signal }, () =>
-          scheduler.enter({ flow, expectMs }, signal, onWaiting),
-        );
-        const done = await searchHolding(slot, (progress) => publish(stateOf(progress, queueMsOf(slot))));
+        let slot = await inSpan("queue", { signal }, () => scheduler.enter(queued, signal, onWaiting));
+        let done = await searchHolding(slot);
+        while (done === undefined) {
+          const { again } = slot;
+          slot = await inSpan("queue", { signal }, again);
+          done = await searchHolding(slot);
+        }
         const queueMs = queueMsOf(slot);
         // Give the engine to the next search first, because describing the result takes a while.
         await setImmediate();
@@ -197,17 +210,35 @@ export function createAnalyzer({
         return last;
       }
 
-      async function searchHolding(
-        slot: Slot,
-        onProgress: (event: SearchEvent) => void,
-      ): Promise<SearchDone> {
+      /** Resolves with undefined if the search was set back, and must run again. */
+      async function searchHolding(slot: Slot): Promise<SearchDone | undefined> {
         using _ = slot;
-        const onEngine = (hasEngine: boolean) => (hasEngine ? times.begin() : times.end());
+        const either = AbortSignal.any([signal, slot.setBack]);
+        const onProgress = (progress: SearchEvent) => publish(stateOf(progress, queueMsOf(slot)));
+        begunAt = undefined;
+        const onEngine = (hasEngine: boolean) => {
+          if (hasEngine) {
+            begunAt ??= performance.now();
+            slot.begin();
+            times.begin();
+          } else {
+            times.end();
+          }
+        };
         return await inSpan(
           "engine search",
-          { signal, attributes: searchAttributes(build, job) },
+          { signal: either, attributes: searchAttributes(build, job) },
           async (span) => {
-            const done = await search(build, job, signal, onProgress, onEngine);
+            const done = await search(build, job, either, onProgress, onEngine).catch((error: unknown) => {
+              if (slot.setBack.aborted && !signal.aborted) {
+                span?.addEvent("set back");
+                return undefined;
+              }
+              throw error;
+            });
+            if (done === undefined) {
+              return undefined;
+            }
             span?.setAttributes({
               "kibitz.depth": done.snapshot.depth,
               "kibitz.nodes": done.snapshot.counters.nodes,

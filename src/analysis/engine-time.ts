@@ -3,8 +3,6 @@
  * them does not count, because another engine was started or cleaned.
  */
 interface RunTimes {
-  /** When the first engine began. Undefined before. */
-  readonly begunAt: number | undefined;
   begin(): void;
   end(): void;
   /** Milliseconds in which an engine ran since the time `since`. */
@@ -15,9 +13,6 @@ export function createRunTimes(): RunTimes {
   const ended: { readonly from: number; readonly to: number }[] = [];
   let runningSince: number | undefined;
   return {
-    get begunAt() {
-      return ended[0]?.from ?? runningSince;
-    },
     begin() {
       runningSince = performance.now();
     },

@@ -1,6 +1,8 @@
 import { KibitzError } from "../errors/errors.ts";
 import { restMs } from "./expected-time.ts";
-import { createFairQueue, type WorkBefore } from "./fair-queue.ts";
+import { createExpressLine } from "./express-line.ts";
+import { createFairQueue, type Waiting } from "./fair-queue.ts";
+import { accountOfFlow } from "./flow.ts";
 
 export interface Scheduler {
   /** Calls `onWaiting` at once and then every second. Throws `overloaded` if the expected wait is too long. */
@@ -13,9 +15,14 @@ export interface Scheduler {
 }
 
 export interface Work {
+  /** The result of `flowOf`. */
   readonly flow: string;
+  /** The time limit in milliseconds. */
+  readonly longestMs: number;
   /** Returns the expected time in milliseconds. The estimate may change while the work waits. */
   expectMs(): number;
+  /** True if an engine for the work is idle, or if memory has room for one more engine. */
+  hasRoom(): boolean;
 }
 
 /** Returns undefined if the work does not wait any more. */
@@ -30,11 +37,18 @@ export interface QueuePosition {
 /** Disposing of a slot gives the slot to the next work in the queue. */
 export interface Slot extends Disposable {
   readonly queueMs: number;
+  /** Aborts if the work must give the slot to other work. The whole search must then run again in the slot from `again`. */
+  readonly setBack: AbortSignal;
+  /** Call this when an engine begins the search. */
+  begin(): void;
+  /** Waits for another slot. Call this after you disposed of this slot. The work keeps its arrival time, and is never refused. */
+  again(): Promise<Slot>;
 }
 
 /** `running` and `waiting` are current numbers. `admitted` and `refused` are totals since the start. */
 interface SchedulerStatus {
   readonly slots: number;
+  /** Includes the search in the express place, so this number may be the number of slots plus 1. */
   readonly running: number;
   readonly waiting: number;
   readonly admitted: number;
@@ -52,100 +66,344 @@ interface SchedulerOptions {
 /** The flow of an imaginary new client, for estimates. No real flow has an empty name. */
 const newFlow = "";
 
+/** Waiting work gets its position this often. The expected times of waiting work are also renewed this often. */
 const reportEveryMs = 1000;
 
-interface Running {
-  readonly startedAt: number;
-  readonly expectedMs: number;
-  /** An aborted search is expected to end at once. */
+/** The positions in a longer queue are computed once a second, because computing them for each report takes too long. */
+const positionsAtOnce = 100;
+
+/** Work is short if it is expected to take at most this number of milliseconds. */
+const shortMs = 250;
+
+/** Short work may use the express place if it has waited, or is expected to wait, for more than this number of milliseconds. */
+const patienceMs = 250;
+
+/**
+ * Short work that takes longer in the express place is set back, so that no caller can hold the express place. In the second try,
+ * the time limit is twice as long, because a new engine may be slow at first. Then the work is not short any more.
+ */
+const expressMaxMs = 500;
+const expressTries = 2;
+
+/** One call of `enter`. The work may wait and run several times, because it can be set back. */
+interface Entry extends Waiting {
+  readonly work: Work;
+  readonly account: string;
   readonly signal: AbortSignal;
+  readonly askedAt: number;
+  costMs: number;
+  position: QueuePosition;
+  /** Ends the waiting. */
+  admit(slot: Slot): void;
+  /** How often the work has exceeded the time limit of the express place. */
+  overruns: number;
+  /** The milliseconds of search that were lost because the work was set back. */
+  lostMs: number;
 }
 
+interface Running {
+  readonly entry: Entry;
+  readonly startedAt: number;
+  readonly expectedMs: number;
+  /** True in the express place and in a borrowed slot: the work is set back after a time limit. */
+  readonly isLimited: boolean;
+  readonly setBack: AbortController;
+  /** Undefined until an engine begins the search. */
+  begunAt: number | undefined;
+  limit: NodeJS.Timeout | undefined;
+}
+
+/**
+ * Divides the slots evenly between the flows. In addition, an account with long searches does not delay the short work of other
+ * accounts for long: short work of an account that runs no long search may run in the express place, beside the slots. If memory
+ * has no room for another engine, the short work borrows a slot: the long search in the slot is set back, and runs again later.
+ * A search loses at most as much time as its time limit in this way, so every search ends.
+ */
 export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Scheduler {
   const running = new Set<Running>();
-  const queue = createFairQueue<() => void>();
-  let waiting = 0;
+  let express: Running | undefined;
+  const waiting = new Set<Entry>();
+  const queue = createFairQueue<Entry>();
+  const expressLine = createExpressLine<Entry>();
+  let pricedAt = Number.NEGATIVE_INFINITY;
+  let positionsAt = Number.NEGATIVE_INFINITY;
   let admitted = 0;
   let refused = 0;
 
-  function admit({ expectMs }: Work, askedAt: number, signal: AbortSignal): Slot {
-    const run: Running = { startedAt: performance.now(), expectedMs: expectMs(), signal };
-    running.add(run);
-    admitted++;
-    return {
-      queueMs: Math.round(run.startedAt - askedAt),
-      [Symbol.dispose]() {
-        if (running.delete(run)) {
-          queue.take()?.value();
-        }
-      },
+  function start(entry: Entry, isLimited: boolean): { readonly run: Running; readonly slot: Slot } {
+    const startedAt = performance.now();
+    const run: Running = {
+      entry,
+      startedAt,
+      expectedMs: entry.work.expectMs(),
+      isLimited,
+      setBack: new AbortController(),
+      begunAt: undefined,
+      limit: undefined,
     };
+    admitted++;
+    const slot: Slot = {
+      queueMs: Math.round(startedAt - entry.askedAt),
+      setBack: run.setBack.signal,
+      begin: () => begin(run),
+      again: () => wait(entry),
+      [Symbol.dispose]: () => release(run),
+    };
+    return { run, slot };
   }
 
-  /** `before` is the queued work that gets a slot before the new work. */
-  function expectedWaitMs(before: WorkBefore): number {
-    const now = performance.now();
-    let { workMs } = before;
-    for (const { startedAt, expectedMs: runMs, signal } of running) {
-      workMs += signal.aborted ? 0 : restMs(runMs, now - startedAt);
+  function startInSlot(entry: Entry, isLimited = false): Slot {
+    const { run, slot } = start(entry, isLimited);
+    running.add(run);
+    return slot;
+  }
+
+  function begin(run: Running): void {
+    const { entry, isLimited } = run;
+    run.begunAt = performance.now();
+    if (isLimited) {
+      clearTimeout(run.limit);
+      run.limit = setTimeout(
+        () => {
+          entry.overruns++;
+          run.setBack.abort(new Error("a short search has taken too long"));
+        },
+        expressMaxMs * (1 + entry.overruns),
+      );
     }
-    return workMs / slots;
+  }
+
+  function release(run: Running): void {
+    clearTimeout(run.limit);
+    if (run === express) {
+      express = undefined;
+    } else if (running.delete(run)) {
+      price();
+      const isLent = run.setBack.signal.aborted && !run.isLimited;
+      const borrower = isLent ? expressLine.next(longAccounts()) : undefined;
+      const next = borrower ?? queue.take();
+      if (next) {
+        leaveQueue(next);
+        next.admit(startInSlot(next, borrower !== undefined));
+      }
+    }
+    runExpress();
+  }
+
+  function leaveQueue(entry: Entry): void {
+    waiting.delete(entry);
+    queue.remove(entry);
+    expressLine.remove(entry.account, entry);
+  }
+
+  async function wait(entry: Entry, onWaiting?: (readPosition: ReadQueuePosition) => void): Promise<Slot> {
+    const { signal, account } = entry;
+    signal.throwIfAborted();
+    if (running.size < slots) {
+      return startInSlot(entry);
+    }
+    const { promise, resolve, reject } = Promise.withResolvers<Slot>();
+    entry.admit = resolve;
+    waiting.add(entry);
+    queue.add(entry);
+    const giveUp = () => {
+      leaveQueue(entry);
+      reject(signal.reason);
+    };
+    signal.addEventListener("abort", giveUp, { once: true });
+    const readPosition = () => (waiting.has(entry) ? positionOf(entry) : undefined);
+    onWaiting?.(readPosition);
+    const reporting = onWaiting && setInterval(onWaiting, reportEveryMs, readPosition);
+    const useExpress = () => {
+      expressLine.add(account, entry);
+      runExpress();
+    };
+    const trying = isShort(entry) ? setInterval(useExpress, patienceMs) : undefined;
+    if (trying && queueWaitMs(queue.before(entry).workMs) > patienceMs) {
+      useExpress();
+    }
+    try {
+      return await promise;
+    } finally {
+      clearInterval(reporting);
+      clearInterval(trying);
+      signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  /** Starts the next short work in the express place, or makes a long search lend its slot. */
+  function runExpress(): void {
+    const next = express ? undefined : expressLine.next(longAccounts());
+    if (next?.work.hasRoom()) {
+      leaveQueue(next);
+      expressLine.served(next.account);
+      const { run, slot } = start(next, true);
+      express = run;
+      next.admit(slot);
+    } else if (next && !isSlotLent()) {
+      setBack(lender());
+    }
+  }
+
+  function setBack(run: Running | undefined): void {
+    if (run?.begunAt !== undefined) {
+      run.entry.lostMs += performance.now() - run.begunAt;
+      run.setBack.abort(new Error("a short search needs the slot"));
+    }
+  }
+
+  /** True from the time when a long search is set back until the short work in its slot ends. */
+  function isSlotLent(): boolean {
+    return running.values().some(({ isLimited, setBack }) => isLimited || setBack.signal.aborted);
+  }
+
+  /** Returns the search that would lose the least time if it were set back. An engine may not have begun this search yet. */
+  function lender(): Running | undefined {
+    const now = performance.now();
+    const found = [...running].filter(({ entry, expectedMs, startedAt, begunAt = now }) => {
+      const endsSoon = entry.signal.aborted || restMs(expectedMs, now - startedAt) <= patienceMs;
+      return !endsSoon && entry.lostMs + now - begunAt <= entry.work.longestMs;
+    });
+    return found.toSorted((a, b) => (b.begunAt ?? now) - (a.begunAt ?? now))[0];
+  }
+
+  /** Returns the accounts with a long search in a slot. */
+  function longAccounts(): ReadonlySet<string> {
+    const now = performance.now();
+    const isLong = ({ expectedMs, startedAt }: Running) => Math.max(expectedMs, now - startedAt) > shortMs;
+    return new Set([...running].filter(isLong).map(({ entry }) => entry.account));
+  }
+
+  /** Renews the expected times of all waiting work at most once a second, because this takes a while if much work waits. */
+  function price(): void {
+    const now = performance.now();
+    if (now - pricedAt >= reportEveryMs) {
+      pricedAt = now;
+      for (const entry of waiting) {
+        entry.costMs = entry.work.expectMs();
+      }
+    }
+  }
+
+  /** `workMs` is the queued work that gets a slot before the new work. */
+  function queueWaitMs(workMs: number): number {
+    const now = performance.now();
+    let sumMs = workMs;
+    for (const { startedAt, expectedMs, entry } of running) {
+      // An aborted search is expected to end at once.
+      sumMs += entry.signal.aborted ? 0 : restMs(expectedMs, now - startedAt);
+    }
+    return sumMs / slots;
+  }
+
+  const expressRestMs = () => (express ? Math.min(express.expectedMs, expressMaxMs) : 0);
+
+  function canUseExpress({ work }: Entry): boolean {
+    return express !== undefined || work.hasRoom() || isSlotLent() || lender() !== undefined;
+  }
+
+  function positionOfNew(entry: Entry): QueuePosition {
+    const { count, workMs } = queue.before(entry);
+    const queued = { place: count + 1, expectedWaitMs: queueWaitMs(workMs) };
+    const excluded = longAccounts();
+    if (
+      queued.expectedWaitMs <= patienceMs ||
+      !isShort(entry) ||
+      excluded.has(entry.account) ||
+      !canUseExpress(entry)
+    ) {
+      return queued;
+    }
+    const ahead = [...expressLine.before(entry.account, excluded)];
+    const aheadMs = ahead.reduce((sum, { costMs }) => sum + costMs, expressRestMs());
+    return sooner(queued, { place: ahead.length + 1, expectedWaitMs: aheadMs });
+  }
+
+  function computePositions(): void {
+    price();
+    const restOfSlotsMs = queueWaitMs(0);
+    let workMs = 0;
+    for (const [index, entry] of queue.order().entries()) {
+      entry.position = { place: index + 1, expectedWaitMs: restOfSlotsMs + workMs / slots };
+      workMs += entry.costMs;
+    }
+    let place = 1;
+    let expectedWaitMs = expressRestMs();
+    for (const entry of expressLine.order(longAccounts())) {
+      if (!canUseExpress(entry)) {
+        break;
+      }
+      entry.position = sooner(entry.position, { place, expectedWaitMs });
+      place++;
+      expectedWaitMs += entry.costMs;
+    }
+  }
+
+  function positionOf(entry: Entry): QueuePosition {
+    const now = performance.now();
+    if (waiting.size <= positionsAtOnce || now - positionsAt >= reportEveryMs) {
+      positionsAt = now;
+      computePositions();
+    }
+    const { place, expectedWaitMs } = entry.position;
+    return { place, expectedWaitMs: Math.round(expectedWaitMs) };
   }
 
   return {
     status() {
-      const counters = { slots, running: running.size, waiting, admitted, refused };
+      const counters = {
+        slots,
+        running: running.size + Number(express !== undefined),
+        waiting: waiting.size,
+      };
+      const totals = { admitted, refused };
       if (running.size < slots) {
-        return { ...counters, expectedWaitMs: 0 };
+        return { ...counters, ...totals, expectedWaitMs: 0 };
       }
       // Assume that the next search takes as long as the average of the running searches.
       const costMs = [...running].reduce((sum, { expectedMs }) => sum + expectedMs / running.size, 0);
-      const next = { flow: newFlow, costMs: () => costMs, dueMs: 0, value: undefined };
-      return { ...counters, expectedWaitMs: expectedWaitMs(queue.before(next)) };
+      const { workMs } = queue.before({ flow: newFlow, costMs, dueMs: 0 });
+      return { ...counters, ...totals, expectedWaitMs: queueWaitMs(workMs) };
     },
     async enter(work, signal, onWaiting = () => {}) {
       signal.throwIfAborted();
+      price();
       const askedAt = performance.now();
-      if (running.size < slots) {
-        return admit(work, askedAt, signal);
-      }
-      const { promise, resolve, reject } = Promise.withResolvers<Slot>();
-      const place = {
+      const costMs = work.expectMs();
+      const entry: Entry = {
         flow: work.flow,
-        costMs: work.expectMs,
-        dueMs: askedAt + work.expectMs(),
-        value: () => resolve(admit(work, askedAt, signal)),
+        account: accountOfFlow(work.flow),
+        work,
+        signal,
+        askedAt,
+        costMs,
+        dueMs: askedAt + costMs,
+        position: { place: 1, expectedWaitMs: 0 },
+        admit() {},
+        overruns: 0,
+        lostMs: 0,
       };
-      const waitMs = expectedWaitMs(queue.before(place));
-      if (waitMs > maxWaitMs) {
-        refused++;
-        throw overloaded(waitMs, maxWaitMs);
+      if (running.size >= slots) {
+        entry.position = positionOfNew(entry);
+        const { expectedWaitMs } = entry.position;
+        if (expectedWaitMs > maxWaitMs) {
+          refused++;
+          throw overloaded(expectedWaitMs, maxWaitMs);
+        }
       }
-      let isWaiting = true;
-      const readPosition = () => {
-        const before = queue.before(place);
-        return isWaiting
-          ? { place: before.count + 1, expectedWaitMs: Math.round(expectedWaitMs(before)) }
-          : undefined;
-      };
-      const giveUp = () => {
-        queue.remove(place);
-        reject(signal.reason);
-      };
-      queue.add(place);
-      waiting++;
-      signal.addEventListener("abort", giveUp, { once: true });
-      onWaiting(readPosition);
-      const reporting = setInterval(onWaiting, reportEveryMs, readPosition);
-      try {
-        return await promise;
-      } finally {
-        isWaiting = false;
-        waiting--;
-        clearInterval(reporting);
-        signal.removeEventListener("abort", giveUp);
-      }
+      return wait(entry, onWaiting);
     },
+  };
+}
+
+function isShort({ costMs, overruns }: Entry): boolean {
+  return costMs <= shortMs && overruns < expressTries;
+}
+
+function sooner(a: QueuePosition, b: QueuePosition): QueuePosition {
+  return {
+    place: Math.min(a.place, b.place),
+    expectedWaitMs: Math.min(a.expectedWaitMs, b.expectedWaitMs),
   };
 }
 

@@ -10,6 +10,8 @@ export interface Engines extends AsyncDisposable {
   readonly search: SearchWithRetry;
   /** True if engines of the build can be started. The value can change, for example when a missing file is restored. */
   available(build: EngineBuild): boolean;
+  /** True if an engine of the build is idle, or if one more engine fits into memory. */
+  hasRoom(build: EngineBuild): boolean;
   readonly changes: EventEmitter<EngineEvents>;
   cutShort(): void;
   status(): readonly EngineStatus[];
@@ -51,6 +53,7 @@ export async function startEngines(options: EnginesOptions, signal: AbortSignal)
     catalog,
     search: createSearchWithRetry(pool, log),
     available: pool.available,
+    hasRoom: pool.hasRoom,
     changes: pool.changes,
     cutShort: pool.cutShort,
     status: () => builds.map(pool.status),

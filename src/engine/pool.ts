@@ -322,6 +322,9 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   return {
     changes,
     available: isAvailable,
+    /** True if an engine of the build is idle, or if one more engine fits into memory. */
+    hasRoom: (build: EngineBuild) =>
+      entriesOf(build, "idle").some(({ session }) => session?.alive) || fitsIntoMemory(build),
     acquire,
     release,
     /** Keeps an engine of the build running if memory allows. Resolves when an engine is running. */

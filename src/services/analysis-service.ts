@@ -1,6 +1,7 @@
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
 import { depthLimitOf, requestBounds, type ValidatedRequest } from "../analysis/analysis.ts";
+import { flowOf } from "../analysis/flow.ts";
 import type { KnownEngines } from "../analysis/validate-request.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromAnalysis, numberFromLong } from "../calls/convert.ts";
@@ -35,7 +36,7 @@ export function createAnalysisService(
     const { account, signal } = call;
     const request = await preflight.request(message, account);
     using admitted = await admit(request, call);
-    const analysis = await analyzer.analyze(request, account.subject, signal, admitted.terms);
+    const analysis = await analyzer.analyze(request, flowOf(account.subject), signal, admitted.terms);
     admitted.answered();
     return messageFromAnalysis(analysis);
   };
@@ -52,7 +53,12 @@ export function createAnalysisService(
         const id = uuidv7();
         let depth = 0;
         // If the client reads slowly, it misses some states. The search does not wait for the client.
-        for await (const followed of analyzer.follow(request, account.subject, signal, admitted.terms)) {
+        for await (const followed of analyzer.follow(
+          request,
+          flowOf(account.subject),
+          signal,
+          admitted.terms,
+        )) {
           if (followed.kind === "waiting") {
             yield { event: { case: "queued" as const, value: followed.at } };
             continue;

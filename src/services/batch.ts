@@ -13,7 +13,7 @@ import type { Log } from "../log/log.ts";
 import { activeSpan, inSpan } from "../tracing/spans.ts";
 import {
   atOnceOf,
-  flowOf,
+  flowOfLongCall,
   retryOverloaded,
   runConcurrently,
   type SearchingOptions,
@@ -101,7 +101,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         // Admit each attempt again, because an item that waits for a retry must not count as a search in flight.
         const search = async () => {
           using admitted = await gate.admit(request, call, { waiting: either, counted: () => settle(index) });
-          const analysis = await analyzer.analyze(request, flowOf(call), either, admitted.terms);
+          const analysis = await analyzer.analyze(request, flowOfLongCall(call), either, admitted.terms);
           admitted.answered();
           return analysis;
         };

@@ -3,7 +3,7 @@ import type { Implementation } from "../calls/call.ts";
 import { type MoveReviewMessage, messageFromMoveReview, messageFromReview } from "../calls/convert-review.ts";
 import type { Openings } from "../game/find-opening.ts";
 import { readOpenings } from "../game/openings.ts";
-import { atOnceOf, flowOf, type SearchingOptions } from "./many-searches.ts";
+import { atOnceOf, flowOfLongCall, type SearchingOptions } from "./many-searches.ts";
 import { reviewGame } from "./review-game.ts";
 
 export function createGameService({
@@ -44,7 +44,7 @@ export function createGameService({
         {
           analyzer,
           openings: await openingsRead(),
-          flow: flowOf(call),
+          flow: flowOfLongCall(call),
           searchesAtOnce: atOnceOf(account, searchesAtOnce),
           turn: beginWork(() => signal.throwIfAborted()),
           ...(admitted && { admit: admitted.admit }),

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
+import { flowOf } from "../analysis/flow.ts";
 import type { Call } from "../calls/call.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
@@ -17,9 +18,8 @@ export interface SearchingOptions {
   readonly searchesAtOnce: number;
 }
 
-/** Returns a separate flow for each batch or review. Single requests of the same caller then do not wait for the whole call. */
-export function flowOf({ account, request }: Call): string {
-  return `${account.subject}#${request.id}`;
+export function flowOfLongCall({ account, request }: Call): string {
+  return flowOf(account.subject, request.id);
 }
 
 export function atOnceOf({ plan }: Account, searchesAtOnce: number): number {

@@ -63,6 +63,7 @@ export function createService(
   const cache = openCache(config);
   const analyzer = createAnalyzer({
     search: running.search,
+    hasRoom: running.hasRoom,
     scheduler,
     cache,
     store,

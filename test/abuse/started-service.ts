@@ -63,7 +63,7 @@ export function useService(env: Readonly<Record<string, string>> = {}): OwnServi
     const server = service();
     try {
       if (server.isRunning()) {
-        await expectHealthy(server, descriptorsBefore, Number(env.KIBITZ_SLOTS ?? slots));
+        await expectHealthy(server, descriptorsBefore, Number(env.KIBITZ_SLOTS ?? slots) + 1);
         const engines = descendantsOf(server.pid);
         expect(await server.stop(), server.complaints.join("\n")).toBe(0);
         expect(stillRunning(engines)).toEqual([]);
@@ -119,7 +119,7 @@ export function useSharedService(): StartedService {
   });
 
   afterAll(async () => {
-    await expectHealthy({ url, pid }, descriptorsBefore, slots);
+    await expectHealthy({ url, pid }, descriptorsBefore, slots + 1);
     expect(errorsIn(printed().trimEnd().split("\n"))).toEqual([]);
   });
 
@@ -136,18 +136,19 @@ export function useSharedService(): StartedService {
 }
 
 /**
- * Fails unless the service evaluates a position and answers health probes with 200. Also fails if an engine or a connection is
- * still open.
+ * Fails unless the service evaluates a position and answers health probes with 200. Also fails if too many engines or a connection
+ * are still open.
+ * @param enginesMax one engine for each slot, and one engine for the express place
  */
 async function expectHealthy(
   service: Pick<StartedService, "url" | "pid">,
   descriptorsBefore: number,
-  slotsMax: number,
+  enginesMax: number,
 ): Promise<void> {
   await expectEvaluation(service.url);
   await vi.waitFor(() => {
     for (const [program, engines] of Map.groupBy(descendantsOf(service.pid), programOf)) {
-      expect(engines.length, program).toBeLessThanOrEqual(slotsMax);
+      expect(engines.length, program).toBeLessThanOrEqual(enginesMax);
     }
     expect(
       descriptorsWithoutEngines(service.pid) - descriptorsBefore,

@@ -7,6 +7,7 @@ import { snapshotOf } from "./made-up.ts";
 
 export function analyzerOf(search: SearchWithRetry, slots = 1, cacheBytes = 1e6): Analyzer {
   return createAnalyzer({
+    hasRoom: () => false,
     search,
     scheduler: createScheduler({ slots, maxWaitMs: 60_000 }),
     cache: createMemoryCache<SearchResult>({ bytes: cacheBytes }),

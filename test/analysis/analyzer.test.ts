@@ -70,7 +70,7 @@ describe("a search", () => {
     const { search, jobs } = scripted(doneOf());
     const { scheduler, works } = recordingScheduler();
     const cache = createMemoryCache<SearchResult>({ bytes: 1e6 });
-    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const analyzer = createAnalyzer({ search, hasRoom: () => false, scheduler, cache, movetimeMaxMs: 9000 });
     const terms = { expectedMs: 123, longestMs: 4567, onEngineTime() {} };
     const request = validated({ depth: 30 });
     await analyzer.analyze(request, "somebody", never, terms);
@@ -87,7 +87,7 @@ describe("a search", () => {
     );
     const { scheduler, works } = recordingScheduler();
     const cache = createMemoryCache<SearchResult>({ bytes: 0 });
-    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const analyzer = createAnalyzer({ search, hasRoom: () => false, scheduler, cache, movetimeMaxMs: 9000 });
     const request = validated({ depth: 14 });
     await analyzer.analyze(request, "somebody", never);
     const [work] = works;
@@ -137,7 +137,7 @@ describe("a search", () => {
       set: () => order.push("keep"),
     };
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 60_000 });
-    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const analyzer = createAnalyzer({ search, hasRoom: () => false, scheduler, cache, movetimeMaxMs: 9000 });
     await Promise.all([8, 9].map((depth) => analyzer.analyze(validated({ depth }), "somebody", never)));
     expect(order).toEqual(["search 8", "search 9", "keep", "keep"]);
   });
@@ -254,7 +254,7 @@ describe("a caller that leaves", () => {
         signal.addEventListener("abort", () => stopped.promise.then(() => reject(signal.reason)));
       });
     const cache = createMemoryCache<SearchResult>({ bytes: 0 });
-    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const analyzer = createAnalyzer({ search, hasRoom: () => false, scheduler, cache, movetimeMaxMs: 9000 });
     const leaving = new AbortController();
     const left = analyzer.analyze(validated(), "somebody", leaving.signal);
     await new Promise(setImmediate);
@@ -341,7 +341,7 @@ test("a request that would wait too long is refused, and the running search is f
   const { search } = scripted(doneOf());
   const scheduler = createScheduler({ slots: 1, maxWaitMs: 0 });
   const cache = createMemoryCache<SearchResult>({ bytes: 0 });
-  const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+  const analyzer = createAnalyzer({ search, hasRoom: () => false, scheduler, cache, movetimeMaxMs: 9000 });
   const [accepted, refused] = [validated(), validated({ depth: 3 })].map((request) =>
     analyzer.analyze(request, "somebody", never),
   );
@@ -358,6 +358,7 @@ function analyzerWithHolds() {
     return answer(...job);
   };
   const analyzer = createAnalyzer({
+    hasRoom: () => false,
     search,
     scheduler: createScheduler({ slots: 1, maxWaitMs: 1e9 }),
     cache: createMemoryCache<SearchResult>({ bytes: 1e6 }),
@@ -547,7 +548,7 @@ describe("a search that two ask for while it waits", () => {
     };
     const scheduler = createScheduler({ slots: 1, maxWaitMs: 600_000 });
     const cache = createMemoryCache<SearchResult>({ bytes: 0 });
-    const analyzer = createAnalyzer({ search, scheduler, cache, movetimeMaxMs: 9000 });
+    const analyzer = createAnalyzer({ search, hasRoom: () => false, scheduler, cache, movetimeMaxMs: 9000 });
     const ended: Promise<unknown>[] = [];
     const ask = (depth: number, flow: string) => {
       const leaving = new AbortController();
@@ -617,6 +618,7 @@ function rememberingStore() {
 function startedOver(store: AnswerStore<SearchResult>, done: SearchDone = doneOf()) {
   const { search, jobs } = scripted(done);
   const analyzer = createAnalyzer({
+    hasRoom: () => false,
     search,
     scheduler: createScheduler({ slots: 1, maxWaitMs: 60_000 }),
     cache: createMemoryCache<SearchResult>({ bytes: 1e6 }),

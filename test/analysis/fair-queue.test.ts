@@ -2,18 +2,20 @@ import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createFairQueue, type FairQueue, type Waiting } from "../../src/analysis/fair-queue.ts";
 
-type Piece = Waiting<string>;
-
-function waitingOf(flow: string, costMs: number, overrides: Partial<Piece> = {}): Piece {
-  return { flow, costMs: () => costMs, dueMs: costMs, value: `${flow} ${costMs}`, ...overrides };
+interface Piece extends Waiting {
+  readonly value: string;
 }
 
-const taken = (queue: FairQueue<string>, count: number) =>
+function waitingOf(flow: string, costMs: number, overrides: Partial<Piece> = {}): Piece {
+  return { flow, costMs, dueMs: costMs, value: `${flow} ${costMs}`, ...overrides };
+}
+
+const taken = (queue: FairQueue<Piece>, count: number) =>
   Array.from({ length: count }, () => queue.take()?.value);
 
 describe("virtual time", () => {
   test("a caller gets no additional priority if the caller's short search overtakes the caller's long search", () => {
-    const queue = createFairQueue<string>();
+    const queue = createFairQueue<Piece>();
     queue.add(waitingOf("a", 1000, { value: "long" }));
     for (let index = 0; index < 60; index++) {
       queue.add(waitingOf("b", 10, { dueMs: index }));
@@ -29,7 +31,7 @@ describe("virtual time", () => {
 
 describe("a newcomer beside a flow with much waiting work", () => {
   test("the first search of a new caller is served before many equal searches of another caller, and then the callers alternate", () => {
-    const queue = createFairQueue<string>();
+    const queue = createFairQueue<Piece>();
     for (let index = 0; index < 1000; index++) {
       queue.add(waitingOf("many", 100, { dueMs: index }));
     }
@@ -42,18 +44,18 @@ describe("a newcomer beside a flow with much waiting work", () => {
   });
 
   test("a new caller is served next, even if the expected time of all waiting searches has increased", () => {
-    const queue = createFairQueue<string>();
-    let learntMs = 9;
-    for (let index = 0; index < 100; index++) {
-      queue.add({
-        flow: "many",
-        dueMs: index,
-        value: `many ${index}`,
-        costMs: () => learntMs,
-      });
-    }
+    const queue = createFairQueue<Piece>();
+    const many = Array.from({ length: 100 }, (_, index) => ({
+      flow: "many",
+      dueMs: index,
+      value: `many ${index}`,
+      costMs: 9,
+    }));
+    many.forEach(queue.add);
     taken(queue, 3);
-    learntMs = 400;
+    for (const waiting of many) {
+      waiting.costMs = 400;
+    }
     const newcomer = waitingOf("newcomer", 400);
     expect(queue.before(newcomer)).toEqual({ count: 0, workMs: 0 });
     expect(queue.before(waitingOf("many", 400)).workMs).toBe(97 * 400);
@@ -62,7 +64,7 @@ describe("a newcomer beside a flow with much waiting work", () => {
   });
 
   test("a new caller waits behind callers that arrived earlier", () => {
-    const queue = createFairQueue<string>();
+    const queue = createFairQueue<Piece>();
     for (const flow of ["many", "many", "first", "second"]) {
       queue.add(waitingOf(flow, 100));
     }
@@ -96,12 +98,15 @@ function play(
   all: readonly Step[],
   { changed }: { readonly changed?: (waiting: readonly Piece[], served?: Piece) => void },
 ) {
-  const queue = createFairQueue<string>();
+  const queue = createFairQueue<Piece>();
   const waiting: Piece[] = [];
   const served: Piece[] = [];
+  const orders: (readonly Piece[])[] = [];
   const take = () => {
+    const order = queue.order();
     const piece = queue.take();
     if (piece) {
+      orders.push(order);
       served.push(piece);
       waiting.splice(waiting.indexOf(piece), 1);
       changed?.(waiting, piece);
@@ -113,7 +118,7 @@ function play(
   for (const [now, step] of all.entries()) {
     if (step.kind === "add") {
       const { flow, costMs } = step;
-      const piece = { flow, costMs: () => costMs, dueMs: now + costMs, value: String(asked++) };
+      const piece = { flow, costMs, dueMs: now + costMs, value: String(asked++) };
       waiting.push(piece);
       queue.add(piece);
       changed?.(waiting);
@@ -126,10 +131,11 @@ function play(
       changed?.(waiting);
     }
   }
+  const lastOrder = queue.order();
   while (take()) {
     // Each call of `take` serves the next work.
   }
-  return { asked, removed, served };
+  return { asked, removed, served, orders, lastOrder };
 }
 
 describe("whatever comes, leaves and is served", () => {
@@ -139,6 +145,25 @@ describe("whatever comes, leaves and is served", () => {
         const { asked, removed, served } = play(all, {});
         expect(new Set(served).size).toBe(served.length);
         expect(served.length + removed).toBe(asked);
+      }),
+    );
+  });
+
+  test("the order of the queue is the order in which the searches are served", () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        const { orders, served } = play(all, {});
+        expect(orders.map(([first]) => first)).toEqual(served);
+        expect(orders.every((order) => new Set(order).size === order.length)).toBe(true);
+      }),
+    );
+  });
+
+  test("at the end, the rest of the queue is served in the order of the queue", () => {
+    fc.assert(
+      fc.property(steps, (all) => {
+        const { lastOrder, served } = play(all, {});
+        expect(served.slice(served.length - lastOrder.length)).toEqual(lastOrder);
       }),
     );
   });
@@ -153,7 +178,7 @@ describe("whatever comes, leaves and is served", () => {
         >();
         const flowsOf = (pieces: readonly Piece[]) => new Set(pieces.map(({ flow }) => flow));
         const longest = (pieces: readonly Piece[], name: string) =>
-          Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs()));
+          Math.max(0, ...pieces.filter(({ flow }) => flow === name).map(({ costMs }) => costMs));
         let before = new Set<string>();
         /** The largest amount by which the engine time of a new caller exceeded the allowed engine time. */
         let beyondMs = 0;
@@ -173,8 +198,8 @@ describe("whatever comes, leaves and is served", () => {
                 if (side) {
                   side.newMaxMs = Math.max(side.newMaxMs, longest(waiting, newcomer));
                   side.otherMaxMs = Math.max(side.otherMaxMs, longest(waiting, other));
-                  side.newMs += served?.flow === newcomer ? served.costMs() : 0;
-                  side.otherMs += served?.flow === other ? served.costMs() : 0;
+                  side.newMs += served?.flow === newcomer ? served.costMs : 0;
+                  side.otherMs += served?.flow === other ? served.costMs : 0;
                   // Golestani's bound for self-clocked fair queueing: the sum of the longest work of each flow.
                   const boundMs = side.newMaxMs + side.otherMaxMs;
                   beyondMs = Math.max(beyondMs, side.newMs - side.otherMs - boundMs);

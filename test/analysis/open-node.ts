@@ -89,6 +89,14 @@ export async function openNode({
   });
   const found: TestNode["found"] = [];
   const meter = { search() {}, lookUp: (tier: CacheTier | undefined) => void found.push(tier) };
-  const analyzer = createAnalyzer({ search, scheduler, cache, sharing, meter, movetimeMaxMs: 9000 });
+  const analyzer = createAnalyzer({
+    search,
+    hasRoom: () => false,
+    scheduler,
+    cache,
+    sharing,
+    meter,
+    movetimeMaxMs: 9000,
+  });
   return { analyzer, scheduler, redis: connection, searches, found, waits: () => waits };
 }

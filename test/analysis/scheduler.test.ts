@@ -11,7 +11,13 @@ import { KibitzError } from "../../src/errors/errors.ts";
 import { createRandom } from "../support/random.ts";
 
 const never = new AbortController().signal;
-const work: Work = { flow: "somebody", expectMs: () => 10 };
+const workOf = (flow: string, expectedMs: number): Work => ({
+  flow,
+  longestMs: 60_000,
+  expectMs: () => expectedMs,
+  hasRoom: () => false,
+});
+const work = workOf("somebody", 10);
 const schedulerOf = (slots: number, maxWaitMs = 600_000) => createScheduler({ slots, maxWaitMs });
 /** Waits until all pending promises have settled. */
 const settle = () => new Promise(setImmediate);
@@ -209,8 +215,7 @@ async function orderOf(waiting: readonly (Work & { readonly name: string })[]): 
 
 const worksOf = (flow: string, expectedMs: number, count: number, name = flow) =>
   Array.from({ length: count }, (_, index) => ({
-    flow,
-    expectMs: () => expectedMs,
+    ...workOf(flow, expectedMs),
     name: `${name}${index + 1}`,
   }));
 
@@ -229,7 +234,7 @@ describe("waiting work", () => {
   });
 
   test("a short search overtakes an earlier long search of the same caller or of another caller", async () => {
-    const [long, short] = [{ flow: "a", expectMs: () => 5000, name: "long" }, worksOf("b", 10, 1, "short")];
+    const [long, short] = [{ ...workOf("a", 5000), name: "long" }, worksOf("b", 10, 1, "short")];
     expect(await orderOf([long, ...short])).toEqual(["short1", "long"]);
     expect(await orderOf([long, ...worksOf("a", 10, 1, "short")])).toEqual(["short1", "long"]);
   });
@@ -244,12 +249,12 @@ describe("waiting work", () => {
       const scheduler = schedulerOf(1);
       let slot = await scheduler.enter(work, never);
       let entered = false;
-      const long = scheduler.enter({ flow: "patient", expectMs: () => 60 }, never).then((mine) => {
+      const long = scheduler.enter(workOf("patient", 60), never).then((mine) => {
         entered = true;
         return mine;
       });
       const coming = (index: number) =>
-        scheduler.enter({ flow: flowOf(index), expectMs: () => 10 }, never).then((next) => {
+        scheduler.enter(workOf(flowOf(index), 10), never).then((next) => {
           slot = next;
         });
       // Two short searches always wait. Within one flow, the order depends on the time since arrival.
@@ -273,11 +278,11 @@ describe("waiting work", () => {
     const scheduler = schedulerOf(1, 1000);
     const holder = await scheduler.enter(work, never);
     const leaving = new AbortController();
-    const impatient = scheduler.enter({ flow: "a", expectMs: () => 995 }, leaving.signal);
-    await expect(scheduler.enter({ flow: "a", expectMs: () => 996 }, never)).rejects.toThrow("busy");
+    const impatient = scheduler.enter(workOf("a", 995), leaving.signal);
+    await expect(scheduler.enter(workOf("a", 996), never)).rejects.toThrow("busy");
     leaving.abort(new Error("gone"));
     await expect(impatient).rejects.toThrow("gone");
-    const second = scheduler.enter({ flow: "a", expectMs: () => 996 }, never);
+    const second = scheduler.enter(workOf("a", 996), never);
     expect(scheduler.status().waiting).toBe(1);
     holder[Symbol.dispose]();
     (await second)[Symbol.dispose]();
@@ -296,10 +301,10 @@ describe("work that would wait too long", () => {
   async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
     const scheduler = schedulerOf(slots, maxWaitMs);
     for (let slot = 0; slot < slots; slot++) {
-      await scheduler.enter({ flow: "inside", expectMs: () => expectedMs }, never);
+      await scheduler.enter(workOf("inside", expectedMs), never);
     }
     for (let index = 0; index < waiting; index++) {
-      scheduler.enter({ flow: "waiting", expectMs: () => expectedMs }, never).catch(() => {});
+      scheduler.enter(workOf("waiting", expectedMs), never).catch(() => {});
     }
     return scheduler;
   }
@@ -308,7 +313,7 @@ describe("work that would wait too long", () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const scheduler = await full(1, 10_000, 4000, 2);
-    const error = await refusalOf(scheduler, { flow: "waiting", expectMs: () => 4000 });
+    const error = await refusalOf(scheduler, workOf("waiting", 4000));
     expect(error).toMatchObject({ code: "overloaded", retryable: true });
     expect(error.message).toMatch(/would wait about 12 s.* a lower depth/);
     expect(error.retryAfterMs).toBe(7000);
@@ -318,12 +323,12 @@ describe("work that would wait too long", () => {
   test("a short search from another caller is admitted even if long searches wait", async () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     // Short work of another caller waits only for the running search.
-    scheduler.enter({ flow: "other", expectMs: () => 50 }, never).catch(() => {});
+    scheduler.enter(workOf("other", 50), never).catch(() => {});
     expect(scheduler.status()).toMatchObject({ waiting: 3, refused: 0 });
   });
 
   test("the expected wait is half as long with two slots", async () => {
-    const asked = { flow: "waiting", expectMs: () => 4000 };
+    const asked = workOf("waiting", 4000);
     await refusalOf(await full(1, 10_000, 4000, 2), asked);
     const scheduler = await full(2, 10_000, 4000, 2);
     scheduler.enter(asked, never).catch(() => {});
@@ -350,14 +355,14 @@ describe("the queue position", () => {
     async (seed) => {
       const random = createRandom(seed);
       const scheduler = schedulerOf(1);
-      let slot = await scheduler.enter({ flow: "holder", expectMs: () => 5 }, never);
+      let slot = await scheduler.enter(workOf("holder", 5), never);
       const entered: number[] = [];
       const positions: ReadQueuePosition[] = [];
       const entering = Array.from({ length: 40 }, async (_, number) => {
         // With few flows and few costs, many searches have equal virtual times.
         const flow = `flow ${random.below(5)}`;
         const expectedMs = 10 * (1 + random.below(3));
-        const work = { flow, expectMs: () => expectedMs };
+        const work = workOf(flow, expectedMs);
         slot = await scheduler.enter(work, never, (readPosition) => {
           positions[number] = readPosition;
         });
@@ -381,7 +386,7 @@ describe("the queue position", () => {
     const scheduler = schedulerOf(2);
     const places: (QueuePosition | undefined)[] = [];
     const enter = (expectedMs: number) =>
-      void scheduler.enter({ flow: "somebody", expectMs: () => expectedMs }, never, (readPosition) =>
+      void scheduler.enter(workOf("somebody", expectedMs), never, (readPosition) =>
         places.push(readPosition()),
       );
     for (const expectedMs of [4000, 6000, 1000, 2000]) {
@@ -403,9 +408,9 @@ describe("a waiter", () => {
     vi.useFakeTimers();
     const scheduler = schedulerOf(1);
     const onWaiting = vi.fn();
-    const slot = await scheduler.enter({ flow: "a", expectMs: () => 10 }, never, onWaiting);
+    const slot = await scheduler.enter(workOf("a", 10), never, onWaiting);
     expect(onWaiting).not.toHaveBeenCalled();
-    const entering = scheduler.enter({ flow: "a", expectMs: () => 10 }, never, onWaiting);
+    const entering = scheduler.enter(workOf("a", 10), never, onWaiting);
     expect(onWaiting).toHaveBeenCalledTimes(1);
     vi.advanceTimersByTime(3500);
     expect(onWaiting).toHaveBeenCalledTimes(4);
@@ -417,9 +422,9 @@ describe("a waiter", () => {
   test("a waiting search that is cancelled gets no more queue positions", async () => {
     vi.useFakeTimers();
     const scheduler = schedulerOf(1);
-    await scheduler.enter({ flow: "a", expectMs: () => 10 }, never);
+    await scheduler.enter(workOf("a", 10), never);
     const leaving = new AbortController();
-    const entering = scheduler.enter({ flow: "a", expectMs: () => 10 }, leaving.signal, () => {});
+    const entering = scheduler.enter(workOf("a", 10), leaving.signal, () => {});
     leaving.abort(new Error("gone"));
     await expect(entering).rejects.toThrow("gone");
     expect(vi.getTimerCount()).toBe(0);
