@@ -48,12 +48,12 @@ const failuresMax = 3;
 const pauseMs = (failures: number) => Math.min(10_000, 100 * 4 ** (failures - 1));
 
 /**
- * The build `warm` takes the memory of an engine of another build only if that engine has been idle for this time. Otherwise,
- * each search of another build could cost two engine starts.
+ * If no search waits for the memory of an engine, the engine is stopped only after it has been idle for this time. Otherwise,
+ * each search of another build than `warm` could cost two engine starts.
  */
 const idleMinMs = 5000;
 
-/** The pool starts missing engines this often, so that no state of the pool depends on an event that may never come. */
+/** The pool starts missing engines and stops surplus engines this often, so that no state of the pool depends on an event that may never come. */
 const checkEveryMs = 1000;
 
 /**
@@ -252,22 +252,28 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
   /** True if a new engine fits into memory after all long idle engines are closed. One engine is always allowed. */
   function fitsIntoMemory(build: EngineBuild): boolean {
-    const now = performance.now();
-    const isLongIdle = ({ state, idleSince }: Entry) => state === "idle" && now - idleSince >= idleMinMs;
     const inUse = [...entries].filter((entry) => !isLongIdle(entry));
     return inUse.length === 0 || sum(inUse.map(bytesOf)) + expectedBytes(build) <= memoryMaxBytes;
   }
 
-  /**
-   * Closes idle engines of other builds, longest idle first, until all engines fit into memory, with those that are starting.
-   * Closes engines of the build `warm` last.
-   */
+  function isLongIdle({ state, idleSince }: Entry): boolean {
+    return state === "idle" && performance.now() - idleSince >= idleMinMs;
+  }
+
+  /** Frees memory for an engine of the build that is being started. */
   function freeMemoryFor(build: EngineBuild): void {
+    closeUntilFits(entriesIn("idle").filter((entry) => entry.build !== build));
+  }
+
+  /**
+   * Closes idle engines, longest idle first, until all engines fit into memory, with those that are starting. Closes engines of
+   * the build `warm` last. One engine is always allowed.
+   */
+  function closeUntilFits(idle: readonly Entry[]): void {
     let bytes = sum([...entries].map(bytesOf));
     const isWarm = ({ build }: Entry) => Number(build === warm);
-    const others = entriesIn("idle").filter((entry) => entry.build !== build);
-    for (const entry of others.toSorted((a, b) => isWarm(a) - isWarm(b))) {
-      if (bytes <= memoryMaxBytes) {
+    for (const entry of idle.toSorted((a, b) => isWarm(a) - isWarm(b))) {
+      if (bytes <= memoryMaxBytes || entries.size === 1) {
         return;
       }
       bytes -= bytesOf(entry);
@@ -317,7 +323,11 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
-  const checking = setInterval(replenish, checkEveryMs).unref();
+  const checking = setInterval(() => {
+    // Searches that ran at the same time may have needed more engines than fit into memory.
+    closeUntilFits(entriesIn("idle").filter(isLongIdle));
+    replenish();
+  }, checkEveryMs).unref();
 
   return {
     changes,

@@ -522,6 +522,21 @@ describe("a memory limit", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true]);
   });
 
+  test("engines that exceeded the memory limit because they searched at the same time are stopped when they have been idle for 5 s", async () => {
+    const { pool, alive } = await readyPool(600e6);
+    const sessions = [await pool.acquire(full, forever), await pool.acquire(lite, forever)];
+    sessions.push(await pool.acquire(full, forever));
+    sessions.forEach(pool.release);
+    await settled();
+    expect(alive()).toEqual(["full", "lite", "full"]);
+    turnMs(6000);
+    await expect.poll(alive).toEqual(["full"]);
+    turnMs(6000);
+    await new Promise((resolve) => setTimeout(resolve, 1100));
+    expect(alive()).toEqual(["full"]);
+    await pool[Symbol.asyncDispose]();
+  });
+
   test("the memory limit assumes that a new engine needs as much memory as the running engines of the same build", async () => {
     const { engines, pool } = createFakePool({ memoryBytes: () => 200e6 }, 900e6);
     pool.release(await pool.acquire(full, forever));
