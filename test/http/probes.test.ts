@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createProbes } from "../../src/http/pages/probes.ts";
+import { createProblemPages } from "../../src/http/pages/problems.ts";
 import { exchange } from "./exchange.ts";
 import { startListener } from "./start-listener.ts";
 
@@ -33,6 +34,26 @@ test("/readyz of a ready server names the degraded parts", async () => {
   degraded.push("store");
   expect(await body()).toBe('{"status":"ready","degraded":["store"]}\n');
 });
+
+test("the text at / shows the host of an absolute request target, and no cache may store the text", async () => {
+  const { port } = await startListener();
+  const answer = await exchange(
+    port,
+    "GET http://evil.example/ HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
+  );
+  expect(answer).toContain("curl http://evil.example/v1/eval");
+  expect(answer).toContain("\r\nCache-Control: no-store\r\n");
+});
+
+test.each(["/", "/healthz", "/readyz", "/problems", "/problems/internal", "/nothing"])(
+  "browsers must not guess the content type of %s",
+  async (path) => {
+    const probes = createProbes({ ready: () => true, draining: () => false });
+    const { base } = await startListener([probes, createProblemPages()]);
+    const { headers } = await fetch(base + path, { headers: { accept: "text/html" } });
+    expect(headers.get("x-content-type-options")).toBe("nosniff");
+  },
+);
 
 test("GET / shows an example request with the host name that the client used", async () => {
   const { base } = await startListener();

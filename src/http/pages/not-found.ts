@@ -28,7 +28,6 @@ export function answerNotFound(req: NodeRequest, res: NodeResponse, error: Kibit
     body: staticPage({ title: "Not found", root, main }),
     headers: {
       "Content-Security-Policy": staticPolicy,
-      "X-Content-Type-Options": "nosniff",
       "Cache-Control": "no-store",
     },
   });

@@ -21,7 +21,6 @@ export function pageWithTag(contentType: string, body: string | Buffer, headers:
     headers: {
       "Cache-Control": "no-cache",
       ETag: `"${digest.slice(0, 22)}"`,
-      "X-Content-Type-Options": "nosniff",
       "Referrer-Policy": "no-referrer",
       ...headers,
     },
@@ -36,6 +35,7 @@ export function answerGet(req: NodeRequest, res: NodeResponse, page: Page): void
     return;
   }
   res.setHeader("X-Request-Id", id);
+  res.setHeader("X-Content-Type-Options", "nosniff");
   for (const [name, value] of Object.entries(page.headers ?? {})) {
     res.setHeader(name, value);
   }
