@@ -1,4 +1,5 @@
 import { availableParallelism } from "node:os";
+import { withoutControlsInLines } from "../text/plain-text.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { loadPlans } from "../wiring/plans.ts";
 import type { Config } from "../wiring/settings.ts";
@@ -34,7 +35,9 @@ export const doctorCommand: Command = {
     for (const check of checks) {
       for await (const finding of check(config, signal)) {
         counts[finding.state]++;
-        host.stdout.write(values.json ? `${JSON.stringify(finding)}\n` : textOf(finding, columns));
+        const text = values.json ? `${JSON.stringify(finding)}\n` : textOf(finding, columns);
+        // A finding can contain text of a setting or of an engine.
+        host.stdout.write(withoutControlsInLines(text));
       }
     }
     if (!values.json) {

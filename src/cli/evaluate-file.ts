@@ -16,13 +16,13 @@ import { ask } from "./ask.ts";
 import { askMany, printWait, type Wait } from "./ask-many.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import type { Host, Output } from "./host.ts";
+import { linesOfFile } from "./lines-of-file.ts";
 import { exitCodeOf } from "./print-error.ts";
 import { createProgress } from "./progress.ts";
 import { illegalOperandOf, isSolved, type PositionLine, positionFromLine } from "./read-epd.ts";
 import { knownCodeOf } from "./remote-error.ts";
 import { readRequestOfMany } from "./request-from-input.ts";
 import { plural } from "./style.ts";
-import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 /** Prints reports in the order of the file. With `--json`, prints each answer as soon as it arrives. */
@@ -117,24 +117,31 @@ function answerOf({ index }: NumberedPosition, error: KibitzError): EvaluateBatc
   return create(EvaluateBatchResponseSchema, { index, outcome: { case: "problem", value } });
 }
 
+/** The most positions of one file. All of them are held in memory, and their searches take days. */
+const positionsMax = 500_000;
+
 async function readPositions(file: string, { stdin, stderr }: Host): Promise<readonly NumberedPosition[]> {
-  const content = await readText(file, stdin).catch((error: Error) => {
-    throw new UsageError(`cannot read ${file}: ${whyNotOpened(error)}`);
-  });
-  // Remove Ctrl-Z (U+001A), which marks the end of a file in DOS.
-  const positions = content
-    .replaceAll("\u001a", "")
-    .split(/\r\n?|\n/)
-    .flatMap((text, index) => {
+  const positions: NumberedPosition[] = [];
+  let line = 0;
+  try {
+    for await (const written of linesOfFile(file, stdin)) {
+      line++;
+      // Remove Ctrl-Z (U+001A), which marks the end of a file in DOS.
+      const text = written.replaceAll("\u001a", "");
       const pasted = readPastedFen(text, []);
       const fen = pasted?.moves ? undefined : pasted?.fen;
       if (fen !== undefined) {
-        stderr.write(`kibitz: line ${index + 1} was read as ${fen}\n`);
+        stderr.write(`kibitz: line ${line} was read as ${withoutControls(fen)}\n`);
       }
       const position = positionFromLine(fen ?? text);
-      return position ? [{ ...position, line: index + 1 }] : [];
-    })
-    .map((position, index) => ({ ...position, index }));
+      if (position !== undefined && positions.length === positionsMax) {
+        throw new Error(`it has more than ${positionsMax} positions; split the file`);
+      }
+      positions.push(...(position ? [{ ...position, line, index: positions.length }] : []));
+    }
+  } catch (thrown) {
+    throw new UsageError(`cannot read ${file}: ${whyNotOpened(thrown as Error)}`);
+  }
   if (positions.length === 0) {
     throw new UsageError(
       `${file === "-" ? "standard input" : file} has no positions: write one FEN or EPD per line`,

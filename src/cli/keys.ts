@@ -51,7 +51,7 @@ export const keysCommand: Command = {
     await using opened = await openKeys(config);
     const { place, isNew } = opened;
     if (isNew || action === createKey || action === rotate) {
-      input.host.stderr.write(`kibitz: the keys are in ${place}${isNew ? " (new)" : ""}\n`);
+      input.host.stderr.write(`kibitz: the keys are in ${withoutControls(place)}${isNew ? " (new)" : ""}\n`);
     }
     const issuer = createKeyIssuer({ keys: opened.keys, pepper: config.keyPepper, now: timeIn(opened) });
     return await action(input, issuer, config, opened);

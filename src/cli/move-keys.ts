@@ -1,8 +1,8 @@
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { echo, isJsonObject } from "../text/plain-text.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
+import { linesOfFile } from "./lines-of-file.ts";
 import { plural } from "./style.ts";
-import { readText } from "./text-of-bytes.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
 /** Returns the record of a key as a line of JSON. The line contains only the hash of the key. */
@@ -31,11 +31,13 @@ export function timeOf(ms: number | undefined): string | null {
  * Throws UsageError for an invalid file, before any key is added.
  */
 export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
-  const content = await readText(file, host.stdin).catch((error: Error) => {
-    throw new UsageError(`${echo(file)} cannot be read: ${whyNotOpened(error)}`);
+  const records = await recordsFrom(linesOfFile(file, host.stdin)).catch((error: Error) => {
+    throw error instanceof UsageError
+      ? error
+      : new UsageError(`${echo(file)} cannot be read: ${whyNotOpened(error)}`);
   });
   const counts = { imported: 0, revoked: 0, same: 0, conflict: 0 };
-  for (const record of recordsFrom(content)) {
+  for (const record of records) {
     const outcome = await importKey(keys, record);
     counts[outcome]++;
     if (outcome === "conflict") {
@@ -67,19 +69,19 @@ async function importKey(keys: KeyStore, record: KeyRecord) {
   return "revoked";
 }
 
-function recordsFrom(content: string): readonly KeyRecord[] {
-  return content
-    .replace(/^\ufeff/, "")
-    .split("\n")
-    .flatMap((line, index) => {
-      const record = line.trim() === "" ? [] : recordFrom(line);
-      if (record === undefined) {
-        throw new UsageError(
-          `line ${index + 1} is no key as kibitz keys export writes it; nothing was imported`,
-        );
-      }
-      return record;
-    });
+async function recordsFrom(lines: AsyncIterable<string>): Promise<readonly KeyRecord[]> {
+  const records: KeyRecord[] = [];
+  let number = 0;
+  for await (const line of lines) {
+    number++;
+    const text = number === 1 ? line.replace(/^\ufeff/, "") : line;
+    const record = text.trim() === "" ? [] : recordFrom(text);
+    if (record === undefined) {
+      throw new UsageError(`line ${number} is no key as kibitz keys export writes it; nothing was imported`);
+    }
+    records.push(...[record].flat());
+  }
+  return records;
 }
 
 function recordFrom(line: string): KeyRecord | undefined {

@@ -7,7 +7,7 @@ import { KibitzError } from "../errors/errors.ts";
 import type { Game } from "../game/game.ts";
 import type { PgnSource } from "../game/pgn-error.ts";
 import { noMoves } from "../game/read-pgn.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls, withoutControlsInLines } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
 import { printWait, type Wait, waitOf } from "./ask-many.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
@@ -85,11 +85,11 @@ async function review(input: CommandInput): Promise<number> {
     }
   } catch (thrown) {
     if (signal.aborted || (counts.games > 0 && !(thrown instanceof UsageError))) {
-      host.stderr.write(howToGoOn(counts, output));
+      host.stderr.write(withoutControlsInLines(howToGoOn(counts, output)));
     }
     throw thrown;
   }
-  host.stderr.write(totalOf(counts, output));
+  host.stderr.write(withoutControlsInLines(totalOf(counts, output)));
   return counts.refused + counts.filesRefused > 0 ? exitCode.usage : exitCode.ok;
 }
 
@@ -142,7 +142,7 @@ async function reviewFile(file: GamesFile, isOneOfMany: boolean, run: Run): Prom
       throw thrown;
     }
     run.counts.filesRefused++;
-    host.stderr.write(`kibitz: ${thrown.message}\n`);
+    host.stderr.write(`kibitz: ${withoutControls(thrown.message)}\n`);
   }
 }
 

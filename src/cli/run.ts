@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
 import { didYouMean } from "../text/nearest-name.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls, withoutControlsInLines } from "../text/plain-text.ts";
 import {
   type Command,
   type CommandInput,
@@ -44,7 +44,8 @@ function whyNotWritten(error: NodeJS.ErrnoException, { stderr }: Host): number {
     // The program that reads the pipe, such as `head`, needs no more output.
     return exitCode.ok;
   }
-  stderr.write(`kibitz: standard output cannot be written: ${error.message}. It is not complete.\n`);
+  const reason = withoutControls(error.message);
+  stderr.write(`kibitz: standard output cannot be written: ${reason}. It is not complete.\n`);
   return exitCode.failure;
 }
 
@@ -83,7 +84,8 @@ async function runCommand(
     if (error instanceof UsageError) {
       return complain(host, error.message, `kibitz ${name} --help`);
     }
-    const message = error instanceof Error ? error.message : String(error);
+    // The message can contain text of a setting, an argument or a file.
+    const message = withoutControlsInLines(error instanceof Error ? error.message : String(error));
     host.stderr.write(`${message.replace(/^/gm, "kibitz: ")}\n`);
     return exitCode.failure;
   } finally {
@@ -95,7 +97,7 @@ async function runCommand(
 }
 
 function complain({ stderr }: Host, message: string, help: string): number {
-  stderr.write(`kibitz: ${message}\n\nSee ${help}\n`);
+  stderr.write(`kibitz: ${withoutControlsInLines(message)}\n\nSee ${help}\n`);
   return exitCode.usage;
 }
 
@@ -112,6 +114,6 @@ function readArguments(
     const [message = ""] = said.replaceAll("\n", " ").split(". To specify a positional");
     const [, name = ""] = /^Unknown option '--(.+)'/.exec(message) ?? [];
     const hint = didYouMean(name, Object.keys(options), "", (meant) => `--${meant}`);
-    throw new UsageError(withoutControls([message, hint].filter(Boolean).join("; ")));
+    throw new UsageError([message, hint].filter(Boolean).join("; "));
   }
 }

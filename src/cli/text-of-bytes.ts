@@ -1,7 +1,5 @@
 import { isUtf8 } from "node:buffer";
-import { createReadStream } from "node:fs";
 import { pipeline, Readable } from "node:stream";
-import { text } from "node:stream/consumers";
 import { createGunzip, createZstdDecompress } from "node:zlib";
 
 /** Keeps the byte order mark, so that the columns in error messages are correct. */
@@ -21,26 +19,30 @@ const formats = [
 
 const headBytes = 10;
 
+/** A file can be packed so that its content is the file again. */
+const packedTimesMax = 3;
+
 /** A longer line is decoded in several pieces. */
 const lineMaxBytes = 64 * 1024;
-
-/** Reads a file, or standard input if `file` is `-`. Throws Error if the file cannot be opened or unpacked. */
-export function readText(file: string, stdin: Readable): Promise<string> {
-  return text(textOfBytes(file === "-" ? stdin : createReadStream(file)));
-}
 
 /**
  * Decompresses gzip and zstd. Decodes UTF-8, and UTF-16 with a byte order mark. Decodes a line that is not valid UTF-8 as
  * Windows-1252, which contains the character set of PGN. Throws Error for other compressed formats and damaged data.
  */
-export async function* textOfBytes(blocks: AsyncIterable<Uint8Array | string>): AsyncGenerator<string, void> {
+export async function* textOfBytes(
+  blocks: AsyncIterable<Uint8Array | string>,
+  packedMax = packedTimesMax,
+): AsyncGenerator<string, void> {
   const { head, all } = await readHead(bytesOf(blocks));
   const [, format] = formats.find(([beginning]) => beginning.test(head)) ?? [];
   if (typeof format === "string") {
     throw new Error(`this is ${format}; unpack it first`);
   }
   if (format !== undefined) {
-    yield* textOfBytes(unpacked(all, format()));
+    if (packedMax === 0) {
+      throw new Error(`it is packed more than ${packedTimesMax} times`);
+    }
+    yield* textOfBytes(unpacked(all, format()), packedMax - 1);
   } else if (/^(?:fffe|feff)/.test(head)) {
     const utf16 = new TextDecoder(head.startsWith("ff") ? "utf-16le" : "utf-16be", { ignoreBOM: true });
     for await (const bytes of all) {

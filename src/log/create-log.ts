@@ -2,7 +2,7 @@ import type { LevelWithSilent, LoggerOptions } from "pino";
 import pino from "pino";
 import sonic from "sonic-boom";
 import { outsideRequests } from "../request/owner.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls, withoutControlsInLines } from "../text/plain-text.ts";
 import { type Log, type LogFields, logFields } from "./log.ts";
 
 interface Host {
@@ -42,7 +42,9 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
     retryEAGAIN: () => ++retries <= retriesMax,
   });
   // The file writes the lines of many requests together.
-  const log: Log = pino(options, { write: (line) => outsideRequests(() => file.write(line)) });
+  const log: Log = pino(options, {
+    write: (line) => outsideRequests(() => file.write(withoutControlsInLines(line))),
+  });
   file.on("write", () => {
     retries = 0;
   });
@@ -79,11 +81,20 @@ async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
   const hooks: LoggerOptions["hooks"] = {
     logMethod(line, write) {
       const [fields, message] = line as unknown as Parameters<Log["info"]>;
-      write.apply(this, message === "call" ? [{ err: fields.err }, withoutControls(callText(fields))] : line);
+      const [shown, text] = message === "call" ? [{ err: fields.err }, callText(fields)] : [fields, message];
+      write.apply(this, [shown, withoutControls(text)]);
     },
   };
   const lines = pretty({ destination: fd, sync: true, colorize: true, singleLine: true });
-  return pino({ ...options, hooks }, lines);
+  return pino({ ...options, hooks }, { write: (line) => lines.write(withEscapedControls(line)) });
+}
+
+/** In a line of JSON, an escaped control character other than a line break or tab, or a format character such as U+202E. */
+const escapedControls = /(?<!\\)((?:\\\\)*)\\(u(?:00[0189][\da-f]|007f|20[\da-f]{2})|[bfr])/gi;
+
+/** Escapes control characters twice, because `pino-pretty` undoes one escape and would then write them to the terminal. */
+function withEscapedControls(line: string): string {
+  return withoutControlsInLines(line).replace(escapedControls, "$1\\\\$2");
 }
 
 /** Returns a text such as `Evaluate (json): ok, 593 ms, stockfish-19 depth 14`. */

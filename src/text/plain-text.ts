@@ -27,6 +27,11 @@ function escaped(character: string): string {
   return units.map((unit) => `\\u${unit}`).join("");
 }
 
+/** Like {@link withoutControls}, but keeps the line breaks. */
+export function withoutControlsInLines(text: string): string {
+  return text.split("\n").map(withoutControls).join("\n");
+}
+
 const maxQuotedCharacters = 64;
 
 /** Prepares a client's text for a message: at most 64 characters, without API keys, control characters and invisible characters. */
