@@ -82,7 +82,8 @@ test.each(engineRows)(
     );
     // The remaining searches ended early, by a mate or at depth 30.
     expect(overrunsMs.length).toBeGreaterThan(searches / 2);
-    expect(median).toBeLessThan(25);
+    // The server sends `stop` at the limit. WebAssembly engines read their input every 46 ms.
+    expect(median).toBeLessThan(row === "native" ? 25 : 50);
     expect(p99).toBeLessThan(100);
   },
 );
