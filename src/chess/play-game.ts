@@ -21,7 +21,7 @@ export interface PlayedGame {
   readonly refused: string | undefined;
 }
 
-export type OnPosition = (position: Position) => void;
+type OnPosition = (position: Position) => void;
 
 /** Playing this number of moves takes about a millisecond. */
 const movesAtOnce = 20;

@@ -7,7 +7,7 @@ import {
   moveFromText,
   violationOfMove,
 } from "../chess/moves.ts";
-import { type OnPosition, type PlayedGame, playGame } from "../chess/play-game.ts";
+import { type PlayedGame, playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput, Warning } from "../chess/position.ts";
 import { errorFromPositionViolations } from "../chess/position-error.ts";
 import {
@@ -21,12 +21,11 @@ import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { type PgnGame, textBefore, variantOf, warningsMax, withForfeit } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";
 
-/** A game whose moves are all legal. */
-export interface Game {
+/** A game whose moves are all legal. A long game needs much less memory without its positions. */
+export interface LegalGame {
   /** The tags in the order of the PGN. Empty if the client sent a list of moves instead of a PGN. */
   readonly tags: ReadonlyMap<string, string>;
-  /** The start position, then the position after each move. */
-  readonly positions: readonly Position[];
+  readonly start: Position;
   readonly moves: readonly MoveDescription[];
   /** The time on the mover's clock after each move, in milliseconds. */
   readonly clocksMs: readonly (number | undefined)[];
@@ -36,20 +35,22 @@ export interface Game {
   readonly warnings: readonly Warning[];
 }
 
+export interface Game extends LegalGame {
+  /** The start position, then the position after each move. */
+  readonly positions: readonly Position[];
+}
+
 type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
 
 /** Plays moves in UCI or SAN. Throws a KibitzError for the field `fen` or `moves`. */
-export function* playMoves(
-  { fen, moves }: MovesOfGame,
-  onPosition?: OnPosition,
-): Generator<void, PlayedGame> {
+export function* playMoves({ fen, moves }: MovesOfGame): Generator<void, PlayedGame> {
   const validation = yield* validateStartInSlices({ fen, moves, chess960: undefined });
   if (validation.kind === "violations") {
     // Validate again with the moves, so that the suggestion contains the moves.
     const whole = yield* validatePositionInSlices({ fen, moves, chess960: undefined });
     throw errorFromPositionViolations(whole.kind === "violations" ? whole : validation);
   }
-  const played = yield* playGame(validation.position, moves, onPosition);
+  const played = yield* playGame(validation.position, moves);
   if (played.refused !== undefined) {
     const index = played.moves.length;
     const text = moves[index] ?? "";
@@ -68,11 +69,11 @@ export function* playMoves(
 }
 
 /** Plays the moves of a PGN. Throws a KibitzError for an invalid start position, a wrong move number or an illegal move. */
-export function* playPgn(pgn: PgnGame, onPosition?: OnPosition): Generator<void, PlayedPgn> {
+export function* playPgn(pgn: PgnGame): Generator<void, PlayedPgn> {
   const { start, warnings } = yield* startOf(pgn);
   const wrong = wrongNumberIn(pgn, start);
   const texts = pgn.moves.map(({ san, isAfterN }) => (isAfterN ? `N ${san}` : san));
-  const played = yield* playGame(start, texts.slice(0, wrong?.index), onPosition, moveOfPgn);
+  const played = yield* playGame(start, texts.slice(0, wrong?.index), undefined, moveOfPgn);
   const { moves, refused } = played;
   const { fen } = played.last;
   const next = pgn.moves[moves.length];
@@ -123,8 +124,23 @@ export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined 
 }
 
 export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
-  const after: Position[] = [];
-  const { start, moves, last } = yield* playMoves(input, (position) => after.push(position));
+  return yield* withPositions(yield* legalGameFromMoves(input));
+}
+
+export function* gameFromPgn(sent: PgnGame): Generator<void, Game> {
+  return yield* withPositions(yield* legalGameFromPgn(sent));
+}
+
+export function* withPositions(game: LegalGame): Generator<void, Game> {
+  const { start, moves } = game;
+  const positions = [start];
+  const ucis = moves.map(({ uci }) => uci);
+  yield* playGame(start, ucis, (position) => positions.push(position));
+  return { ...game, positions };
+}
+
+export function* legalGameFromMoves(input: MovesOfGame): Generator<void, LegalGame> {
+  const { start, moves, last } = yield* playMoves(input);
   const tree = { headers: new Map(), moves: new Node<PgnNodeData>() };
   extend(
     tree.moves,
@@ -133,16 +149,15 @@ export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
   const clocksMs = moves.map(() => undefined);
   const warnings = start.warnings.filter(isCorrection);
   const result = resultOf(last);
-  return { tags: new Map(), positions: [start, ...after], moves, clocksMs, tree, result, warnings };
+  return { tags: new Map(), start, moves, clocksMs, tree, result, warnings };
 }
 
-export function* gameFromPgn(sent: PgnGame): Generator<void, Game> {
-  const after: Position[] = [];
-  const played = yield* playPgn(sent, (position) => after.push(position));
+export function* legalGameFromPgn(sent: PgnGame): Generator<void, LegalGame> {
+  const played = yield* playPgn(sent);
   const { start, moves, last, pgn, warnings } = played;
   return {
     tags: new Map([...pgn.tags].map(([name, { value }]) => [name, value])),
-    positions: [start, ...after],
+    start,
     moves,
     clocksMs: [...pgn.tree.moves.mainlineNodes()].map(({ data }) => clockOf(data.comments)),
     tree: pgn.tree,
