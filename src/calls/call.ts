@@ -24,6 +24,9 @@ export interface Call {
   readonly unreadable?: ReadonlyMap<number, string>;
 }
 
+/** The part of a call that is known before its message is read. */
+export type ReadCall = Pick<Call, "account" | "outcome" | "signal">;
+
 /** A handler starts when the first message of the response is read. A unary method yields exactly one message. */
 export type Handler = (request: Message, call: Call) => AsyncIterable<Message>;
 

@@ -92,7 +92,7 @@ export function withSuggestions(preflight: PreflightMessage): Middleware {
         yield* messages();
       } catch (thrown) {
         throw thrown instanceof KibitzError && thrown.violations.length > 0 && isShort(call)
-          ? await suggest(thrown, write(request), call.account)
+          ? await suggest(thrown, write(request), call)
           : thrown;
       }
     })(handler, method);

@@ -60,7 +60,8 @@ const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>(
 
 /** Returns the cost of an error in the caller's error quota. If the request has many moves, the cost is higher. */
 export function costOf(message: Message): number {
-  return isMessage(message, evaluate.input)
-    ? costOfMoves(message.moves.length + message.searchMoves.length)
-    : 1;
+  if (isMessage(message, evaluate.input)) {
+    return costOfMoves(message.moves.length + message.searchMoves.length);
+  }
+  return isMessage(message, reviewGame.input) ? costOfMoves(message.moves.length) : 1;
 }

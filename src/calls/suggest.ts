@@ -1,25 +1,25 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { Account } from "../access/account.ts";
 import { KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
 import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey, type Plain } from "../text/plain-text.ts";
+import type { ReadCall } from "./call.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
 /** Validates a request, or an item of a batch, without a search. Throws if the service would reject the request. */
-export type PreflightMessage = (message: Message, method: DescMethod, account: Account) => Promise<unknown>;
+export type PreflightMessage = (message: Message, method: DescMethod, call: ReadCall) => Promise<unknown>;
 
-type Suggest = (error: KibitzError, sent: Plain, account: Account) => Promise<KibitzError>;
+type Suggest = (error: KibitzError, sent: Plain, call: ReadCall) => Promise<KibitzError>;
 
 export function createSuggest(
   method: DescMethod,
   preflight: PreflightMessage,
   read: (sent: Plain) => MessageReading = createMessageReader(method.input),
 ): Suggest {
-  return (error, sent, account) =>
+  return (error, sent, call) =>
     withSuggestion(error, sent, async (candidate) => {
       const { message, violations } = read(candidate);
       refuseViolations(violations);
-      await preflight(message, method, account);
+      await preflight(message, method, call);
     });
 }
 

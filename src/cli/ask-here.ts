@@ -2,9 +2,8 @@ import { create, type DescMethod, type MessageShape } from "@bufbuild/protobuf";
 import type { Transport } from "@connectrpc/connect";
 import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { createLocalAccess } from "../access/access.ts";
-import { localAccount } from "../access/account.ts";
 import { chess960Of, validateSearchMoves } from "../analysis/validate-request.ts";
-import { localCall } from "../calls/call.ts";
+import { fromThisProcess, localCall } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { withSuggestion } from "../calls/suggest.ts";
 import { errorFromPositionViolations } from "../chess/position-error.ts";
@@ -47,7 +46,8 @@ export function askHere(input: Input, options: TargetOptions): Target {
           : thrown;
       }
     },
-    preflight: async (message, method) => (await service()).preflight.message(message, method, localAccount),
+    preflight: async (message, method) =>
+      (await service()).preflight.message(message, method, fromThisProcess()),
     async [Symbol.asyncDispose]() {
       left.abort(new Error("the command has ended"));
       // Ignore the error, which the call that opened the engines has already reported.

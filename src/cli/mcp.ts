@@ -77,6 +77,7 @@ async function speak(input: CommandInput): Promise<number> {
 function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error) => void): Peer {
   return {
     left,
+    hold: () => new DisposableStack(),
     callerFor: (signal) => createCaller({ ...answerers, context: fromThisProcess(signal) }),
     async refused(error) {
       const { code, cause } = error;

@@ -2,7 +2,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { constants, type Http2ServerRequest, type Http2ServerResponse } from "node:http2";
 import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
-import { outcomeOf, type RequestOutcome } from "../request/context.ts";
+import { ClientDisconnected, outcomeOf, type RequestOutcome } from "../request/context.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
@@ -44,7 +44,7 @@ export function abortResponse(res: NodeResponse): void {
 }
 
 /** Calls `report` if the client disconnects before the end of the response, or has already disconnected. */
-export function onLeave(res: NodeResponse, report: () => void): void {
+function onLeave(res: NodeResponse, report: () => void): void {
   const leave = () => {
     // Node also emits `close` after a complete response.
     if (!res.writableEnded || outcomeOf(res.req).hasFailed) {
@@ -56,6 +56,13 @@ export function onLeave(res: NodeResponse, report: () => void): void {
   } else {
     res.once("close", leave);
   }
+}
+
+/** Returns a signal that aborts with ClientDisconnected if the client disconnects before the end of the response. */
+export function leaveSignal(res: NodeResponse): AbortSignal {
+  const controller = new AbortController();
+  onLeave(res, () => controller.abort(new ClientDisconnected()));
+  return controller.signal;
 }
 
 /** Sets `outcome.code` to `canceled` if the client disconnects before its request becomes a call. */

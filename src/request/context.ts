@@ -221,8 +221,16 @@ export interface RequestOutcome {
   hasFailed: boolean;
   /** The number of requests in a batch that are not counted yet. The RateLimit headers already subtract these requests. */
   uncounted: number;
-  /** {@link endCall} calls these functions when the call ends. Undefined if the call has ended. */
+  /** These functions are called when the call ends. Undefined if the call has ended. */
   releases: (() => void)[] | undefined;
+  /** True if the response is written or the client has disconnected. The call ends when its work has ended too. */
+  isClosed: boolean;
+  /** The number of tasks that work on the call, see {@link holdCall}. */
+  holds: number;
+  /** True if a rate limit has counted the request, or an item of the batch. */
+  isCounted: boolean;
+  /** The units of the error quota that the call costs if the client abandons it before it is counted. 0 until the body is read. */
+  workCost: number;
   /**
    * The time of the response by `performance.now()`. Set only if the response was sent before the whole request body was read.
    */
@@ -239,6 +247,10 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
     readBytes: 0,
     uncounted: 0,
     releases: [],
+    isClosed: false,
+    holds: 0,
+    isCounted: false,
+    workCost: 0,
     answeredAt: undefined,
   };
 }
@@ -252,8 +264,43 @@ export function releaseAtEnd({ releases }: RequestOutcome, release: () => void):
   }
 }
 
-/** Call this when the response is written or the client has disconnected. */
-export function endCall(outcome: RequestOutcome): void {
+/**
+ * Calls `release` at the end of the call. Calls `release` at once if no handler got the request, or if the call has already
+ * ended.
+ */
+export function releaseWithCall(request: object, release: () => void): void {
+  const outcome = (request as Identified)[outcomeKey];
+  if (outcome) {
+    releaseAtEnd(outcome, release);
+  } else {
+    release();
+  }
+}
+
+/**
+ * The call does not end until the result is disposed of, even if the client disconnects. Hold a call while a task works on the
+ * call. Otherwise a client that disconnects could start more tasks than its limits allow.
+ */
+export function holdCall(outcome: RequestOutcome): Disposable {
+  const hold = new DisposableStack();
+  outcome.holds++;
+  hold.defer(() => {
+    outcome.holds--;
+    endIfOver(outcome);
+  });
+  return hold;
+}
+
+/** Call this when the response is written or the client has disconnected. The call ends when no task holds it. */
+export function closeCall(outcome: RequestOutcome): void {
+  outcome.isClosed = true;
+  endIfOver(outcome);
+}
+
+function endIfOver(outcome: RequestOutcome): void {
+  if (!outcome.isClosed || outcome.holds > 0) {
+    return;
+  }
   const { releases = [] } = outcome;
   outcome.releases = undefined;
   for (const release of releases) {
@@ -267,9 +314,9 @@ export class ClientDisconnected extends Error {
   }
 }
 
-/** Call this before an expensive step. Throws ClientDisconnected if the call has ended. */
-export function refuseDisconnected({ releases }: RequestOutcome): void {
-  if (releases === undefined) {
+/** Call this before an expensive step. Throws ClientDisconnected if the client has disconnected. */
+export function refuseDisconnected({ isClosed }: RequestOutcome): void {
+  if (isClosed) {
     throw new ClientDisconnected();
   }
 }

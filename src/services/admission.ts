@@ -19,16 +19,14 @@ import type { Analyzer } from "../analysis/analyzer.ts";
 import type { SearchTime } from "../analysis/expected-time.ts";
 import type { Terms } from "../analysis/flight.ts";
 import { type KnownEngines, validateRequest } from "../analysis/validate-request.ts";
-import type { Call } from "../calls/call.ts";
+import type { ReadCall } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { searchOfReview } from "../calls/convert-review.ts";
 import { costOf } from "../calls/policy.ts";
 import type { Rules } from "../calls/rules.ts";
 import { costOfMoves, KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
-import { type ValidatedReview, validateReview } from "./validate-review.ts";
-
-type Admissible = Pick<Call, "account" | "outcome">;
+import { readReview, type ValidatedReview, validateReview } from "./validate-review.ts";
 
 interface AdmissionOptions {
   /**
@@ -50,7 +48,7 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
   /** Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or with the abort reason of `waiting`. */
   async function admit(
     request: ValidatedRequest,
-    { account, outcome }: Admissible,
+    { account, outcome, signal }: ReadCall,
     { waiting, requests = 1, counted }: AdmissionOptions = {},
   ): Promise<Admitted> {
     const time = timeOf(request, account.plan.limits.movetimeMaxMs);
@@ -62,14 +60,15 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       throw withCost(error, costOfMoves(request.movesPlayed));
     }
     counted?.();
+    outcome.isCounted = true;
     setRateLimitHeaders(outcome, decision.windows);
-    return new Admitted(decision.admission, time);
+    return new Admitted(decision.admission, time, signal);
   }
 
   return {
     admit,
     /** The rate limits count a review as several requests. `positions` is the number of positions that need a search. */
-    async admitReview(first: ValidatedRequest, positions: number, call: Admissible) {
+    async admitReview(first: ValidatedRequest, positions: number, call: ReadCall) {
       const review = await admit(first, call, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
@@ -93,12 +92,13 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
       };
     },
     /** Admits a request that needs no engine. The rate limits count one request. */
-    async admitRules({ account, outcome }: Admissible): Promise<void> {
+    async admitRules({ account, outcome }: Pick<ReadCall, "account" | "outcome">): Promise<void> {
       const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
       setRateLimitHeaders(outcome, decision.windows);
       if (decision.kind === "refused") {
         throw errorFromRefusal(decision.refusal, account);
       }
+      outcome.isCounted = true;
       decision.admission.leave(0, true);
     },
     /** Rejects if the account has used up its quota. Does not count a request. */
@@ -112,11 +112,13 @@ const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 export class Admitted implements Disposable {
   readonly terms: Terms;
   readonly #admission: Admission;
+  readonly #signal: AbortSignal;
   #engineMs = 0;
   #answered = false;
 
-  constructor(admission: Admission, time: SearchTime) {
+  constructor(admission: Admission, time: SearchTime, signal: AbortSignal) {
     this.#admission = admission;
+    this.#signal = signal;
     this.terms = {
       ...time,
       onEngineTime: (engineMs) => {
@@ -125,7 +127,10 @@ export class Admitted implements Disposable {
     };
   }
 
-  /** Call this when the request has a response. A request without a response and without engine time is not counted. */
+  /**
+   * Call this when the request has a response. A request without a response and without engine time is not counted, because the
+   * service has failed. Exception: a request that its client has abandoned is counted.
+   */
   answered(): void {
     this.#answered = true;
   }
@@ -136,7 +141,7 @@ export class Admitted implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    this.#admission.leave(this.#engineMs, this.#answered);
+    this.#admission.leave(this.#engineMs, this.#answered || this.#signal.aborted);
   }
 }
 
@@ -167,49 +172,62 @@ export function createPreflight({ access, engines, rules, beginWork }: Preflight
     }
   }
 
+  /**
+   * Call the returned function before each time slice. It throws if the client has abandoned the call, or if other calls of the
+   * same caller have used up the error quota.
+   */
+  function beginCheck({ account, outcome, signal }: ReadCall, cost: number): () => void {
+    outcome.workCost = Math.max(outcome.workCost, cost);
+    return () => {
+      signal.throwIfAborted();
+      access.limits.errorQuota.check(account);
+    };
+  }
+
   /** Validates the request, and checks the limits of the plan. The caller has already checked the rules in the proto file. */
-  async function request(message: RequestMessage, account: Account): Promise<ValidatedRequest> {
-    // Check the error quota again and again: while a long game is read, other calls of the same caller may use it up.
-    const check = () => access.limits.errorQuota.check(account);
+  async function request(message: RequestMessage, call: ReadCall): Promise<ValidatedRequest> {
+    const cost = costOf(message);
+    const check = beginCheck(call, cost);
+    check();
     try {
       const validated = await validateRequest(requestFromMessage(message), engines, check);
-      refuseExcess((one) => excessOf(validated, one), account.plan, costOf(message));
+      refuseExcess((one) => excessOf(validated, one), call.account.plan, cost);
       return validated;
     } catch (thrown) {
-      throw thrown instanceof KibitzError ? withCost(thrown, costOf(message)) : thrown;
+      throw thrown instanceof KibitzError ? withCost(thrown, cost) : thrown;
     }
   }
 
   /** Validates an item, and checks the rules in the proto file. `found` contains the violations from decoding the JSON. */
-  async function item(message: RequestMessage, account: Account, found?: readonly Violation[]) {
+  async function item(message: RequestMessage, call: ReadCall, found?: readonly Violation[]) {
     refuseViolations(rules(message, single.input, found));
-    return request(message, account);
+    return request(message, call);
   }
 
   /** Validates the review, and checks the limits of the plan. The caller has already checked the rules in the proto file. */
-  async function review(message: ReviewMessage, account: Account): Promise<ValidatedReview> {
-    const turn = beginWork(() => access.limits.errorQuota.check(account));
-    const validated = await validateReview(message, searchOfReview(message), engines, turn);
-    const cost = costOfMoves(validated.game.moves.length);
-    refuseExcess((one) => excessOfReview(validated.limits, one), account.plan, cost);
-    return validated;
+  async function review(message: ReviewMessage, call: ReadCall): Promise<ValidatedReview> {
+    const turn = beginWork(beginCheck(call, costOf(message)));
+    const read = await readReview(message, searchOfReview(message), engines, turn);
+    const { limits } = read;
+    refuseExcess((one) => excessOfReview(limits, one), call.account.plan, costOfMoves(limits.plies));
+    return validateReview(read, engines, turn);
   }
 
   function batchSize(items: number, { plan }: Account): void {
     refuseExcess((one) => excessOfBatch(items, one), plan, 1 + items / itemsForOne);
   }
 
-  async function message(sent: Message, method: DescMethod, account: Account): Promise<void> {
+  async function message(sent: Message, method: DescMethod, call: ReadCall): Promise<void> {
     if (isMessage(sent, single.input)) {
-      await item(sent, account);
+      await item(sent, call);
       return;
     }
     refuseViolations(rules(sent, method.input));
     if (isMessage(sent, batch.input)) {
-      batchSize(sent.requests.length, account);
+      batchSize(sent.requests.length, call.account);
     }
     if (isMessage(sent, reviewGame.input)) {
-      await review(sent, account);
+      await review(sent, call);
     }
   }
 

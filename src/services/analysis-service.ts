@@ -34,7 +34,7 @@ export function createAnalysisService(
 
   const analyze: Methods["evaluate"] = async (message, call) => {
     const { account, signal } = call;
-    const request = await preflight.request(message, account);
+    const request = await preflight.request(message, call);
     using admitted = await admit(request, call);
     const analysis = await analyzer.analyze(request, flowOf(account.subject), signal, admitted.terms);
     admitted.answered();
@@ -48,7 +48,7 @@ export function createAnalysisService(
       findBestMove: analyze as unknown as Methods["findBestMove"],
       async *streamEvaluate(message, call) {
         const { account, signal } = call;
-        const request = await preflight.request(message, account);
+        const request = await preflight.request(message, call);
         using admitted = await admit(request, call);
         const id = uuidv7();
         let depth = 0;

@@ -64,11 +64,11 @@ export function createBatchEvaluation(options: BatchOptions) {
       const text = unreadable.get(index);
       return text === undefined ? writeItem(requests[index] as RequestMessage) : JSON.parse(text);
     };
-    const validateItem = (index: number) => {
+    const validateItem = (index: number, signal: AbortSignal) => {
       const { message, violations } = unreadable.has(index)
         ? readItem(sentOf(index))
         : { message: requests[index], violations: [] };
-      return preflight.item(message as RequestMessage, account, violations);
+      return preflight.item(message as RequestMessage, { ...call, signal }, violations);
     };
     const reported = (index: number, thrown: unknown) => {
       const error = errorFromUnknown(thrown);
@@ -78,13 +78,13 @@ export function createBatchEvaluation(options: BatchOptions) {
       return error;
     };
     /** Counts the error of an item, and adds a corrected request to the error. */
-    const completed = async (index: number, thrown: unknown) => {
+    const completed = async (index: number, thrown: unknown, either: AbortSignal) => {
       const refusal = reported(index, thrown);
       isLimitReached ||= lastingErrors.has(refusal.code);
       settle(index);
       await reportWindows(access.limits, account, outcome);
       await turn();
-      const error = await suggest(refusal, sentOf(index), account);
+      const error = await suggest(refusal, sentOf(index), { ...call, signal: either });
       if (error.cost > 1 || ++violations <= violationsMax) {
         access.limits.errorQuota.count(account, error);
       }
@@ -97,7 +97,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         if (isLimitReached) {
           await gate.refuseUsedUp(account);
         }
-        const request = await validateItem(index);
+        const request = await validateItem(index, either);
         // Admit each attempt again, because an item that waits for a retry must not count as a search in flight.
         const search = async () => {
           using admitted = await gate.admit(request, call, { waiting: either, counted: () => settle(index) });
@@ -111,7 +111,7 @@ export function createBatchEvaluation(options: BatchOptions) {
       } catch (thrown) {
         either.throwIfAborted();
         // An error that cannot be completed is the error of this item only.
-        const error = await completed(index, thrown).catch((failure: unknown) => {
+        const error = await completed(index, thrown, either).catch((failure: unknown) => {
           either.throwIfAborted();
           return reported(index, failure);
         });

@@ -32,7 +32,7 @@ export function createGameService({
       const { account, outcome, signal } = call;
       await gate.refuseUsedUp(account);
       using _ = access.longCalls.begin(account, outcome);
-      const validated = await preflight.review(message, account);
+      const validated = await preflight.review(message, call);
       const { requests } = validated;
       const searches = requests.filter(({ position }) => !position.terminal);
       // If the game is over in its first position, nothing is searched. Count the review anyway, because the game was read.

@@ -2,7 +2,13 @@ import type { ReviewLimits } from "../access/over-plan.ts";
 import type { AnalysisRequest, ValidatedRequest } from "../analysis/analysis.ts";
 import { type KnownEngines, validateSearch } from "../analysis/validate-request.ts";
 import { costOfBytes, errorFromViolations, KibitzError, type Violation, withCost } from "../errors/errors.ts";
-import { type Game, gameFromMoves, gameFromPgn } from "../game/game.ts";
+import {
+  type Game,
+  type LegalGame,
+  legalGameFromMoves,
+  legalGameFromPgn,
+  withPositions,
+} from "../game/game.ts";
 import { type PgnGame, textBefore } from "../game/read-pgn.ts";
 import { readSentGame } from "../game/read-sent-game.ts";
 import { holdsKey } from "../text/plain-text.ts";
@@ -12,26 +18,42 @@ export interface ValidatedReview {
   readonly game: Game;
   /** One request for each position of the game, including the start position. A terminal position needs no search. */
   readonly requests: readonly ValidatedRequest[];
+}
+
+/** A valid review that has not been compared with the caller's plan. The game has no positions yet, because they need memory. */
+interface ReadReview {
+  readonly game: LegalGame;
+  readonly search: AnalysisRequest;
   /** The values that are compared with the limits of the caller's plan. */
   readonly limits: ReviewLimits;
 }
 
 /** Throws a KibitzError if the game, engine or path is invalid. */
-export async function validateReview(
+export async function readReview(
   sent: SentGame,
   search: AnalysisRequest,
-  engines: KnownEngines,
+  { catalog }: KnownEngines,
+  turn: Turn,
+): Promise<ReadReview> {
+  const { game, pointer, shortened } = await readGame(sent, turn);
+  const { depth, nodes, multipv: lines } = validateSearch(search, game.start, catalog);
+  const plies = game.moves.length;
+  return { game, search, limits: { depth, nodes, lines, plies, pointer, shortened } };
+}
+
+/** Builds the positions of a review that the caller's plan allows. */
+export async function validateReview(
+  { game: legal, search }: ReadReview,
+  { catalog }: KnownEngines,
   turn: Turn,
 ): Promise<ValidatedReview> {
-  const { game, pointer, shortened } = await readGame(sent, turn);
+  const game = await inTurns(withPositions(legal), turn);
   const requests: ValidatedRequest[] = [];
   for (const position of game.positions) {
     await turn();
-    requests.push(validateSearch(search, position, engines.catalog));
+    requests.push(validateSearch(search, position, catalog));
   }
-  const [first] = requests;
-  const { depth, nodes, multipv: lines = 1 } = first ?? {};
-  return { game, requests, limits: { depth, nodes, lines, plies: game.moves.length, pointer, shortened } };
+  return { game, requests };
 }
 
 /** The client sends either `pgn`, or `moves` and optionally `fen`. */
@@ -42,7 +64,7 @@ interface SentGame {
 }
 
 interface ReadGame extends Pick<ReviewLimits, "pointer" | "shortened"> {
-  readonly game: Game;
+  readonly game: LegalGame;
 }
 
 async function readGame({ pgn: text, fen, moves }: SentGame, turn: Turn): Promise<ReadGame> {
@@ -57,7 +79,7 @@ async function readGame({ pgn: text, fen, moves }: SentGame, turn: Turn): Promis
     throw wrongGame(fen === undefined ? "/pgn" : "/moves", message);
   }
   if (text === undefined) {
-    const game = await inTurns(gameFromMoves({ fen: fen ?? "startpos", moves }), turn);
+    const game = await inTurns(legalGameFromMoves({ fen: fen ?? "startpos", moves }), turn);
     return { game, pointer: "/moves", shortened: (plies) => ({ minItems: 1, maxItems: plies }) };
   }
   if (holdsKey(text)) {
@@ -65,7 +87,7 @@ async function readGame({ pgn: text, fen, moves }: SentGame, turn: Turn): Promis
   }
   try {
     const pgn = await inTurns(readSentGame(text), turn);
-    const game = await inTurns(gameFromPgn(pgn), turn);
+    const game = await inTurns(legalGameFromPgn(pgn), turn);
     return { game, pointer: "/pgn", shortened: (plies) => shortenedTo(pgn, plies) };
   } catch (thrown) {
     throw thrown instanceof KibitzError ? withCost(thrown, costOfBytes(text.length)) : thrown;

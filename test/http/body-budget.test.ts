@@ -4,9 +4,9 @@ import { type BodyBudgetOptions, createBodyBudget } from "../../src/http/body-bu
 import { sendProblem } from "../../src/http/send-problem.ts";
 import {
   ClientDisconnected,
+  closeCall,
   contextOf,
   createOutcome,
-  endCall,
   localContext,
   outcomeOf,
 } from "../../src/request/context.ts";
@@ -124,7 +124,7 @@ describe("inflating", () => {
     const leaver = anyCall();
     const leaving = inflate(packed, () => expect.fail("it was inflated"), leaver);
     const next = inflate(packed, async () => packed, anyCall());
-    endCall(leaver.outcome);
+    closeCall(leaver.outcome);
     gate.resolve(packed);
     await expect(leaving).rejects.toThrow(ClientDisconnected);
     await expect(inflate(packed, () => expect.fail("it was inflated"), leaver)).rejects.toThrow(
@@ -146,8 +146,8 @@ describe("inflating", () => {
     const second = call();
     second.count(10);
     await expect(inflate(packed, async () => Buffer.alloc(41), second)).rejects.toThrow(KibitzError);
-    endCall(first.outcome);
-    endCall(second.outcome);
+    closeCall(first.outcome);
+    closeCall(second.outcome);
     call().count(100);
   });
 });

@@ -6,7 +6,7 @@ import { keylessPlan, type Plan } from "../../src/access/plans.ts";
 import type { ValidatedRequest } from "../../src/analysis/analysis.ts";
 import type { Call } from "../../src/calls/call.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
-import { createOutcome } from "../../src/request/context.ts";
+import { ClientDisconnected, createOutcome } from "../../src/request/context.ts";
 import { createAdmissionControl } from "../../src/services/admission.ts";
 import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import type { LimitStore } from "../../src/storage/ports.ts";
@@ -15,13 +15,14 @@ const position = { position: { moves: [] } } as unknown as ValidatedRequest;
 const waiter = {
   account: { subject: "somebody", plan: { limits: {} } },
   outcome: { answerHeaders: new Map() },
+  signal: new AbortController().signal,
 } as unknown as Call;
 
 /**
  * Admits a review. For each search that ends, `ended` records the requests, the engine time, and whether the search was
  * answered.
  */
-async function admitReview() {
+async function admitReview(call = waiter) {
   const ended: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
   const enter: Limits["enter"] = async (_account, _time, { requests = 1 } = {}) => ({
     kind: "admitted",
@@ -32,7 +33,7 @@ async function admitReview() {
     expectedMs: 1,
     longestMs: 1,
   }));
-  const review = await control.admitReview(position, 30, waiter);
+  const review = await control.admitReview(position, 30, call);
   const admit = () => review.admit(position, new AbortController().signal);
   return { review, admit, ended };
 }
@@ -41,7 +42,7 @@ test.each([
   [0, false],
   [5, true],
 ])(
-  "a cancelled review whose later searches used %d ms of engine time counts towards the rate limit: %s",
+  "a failed review whose later searches used %d ms of engine time counts towards the rate limit: %s",
   async (engineMs, counts) => {
     const { review, admit, ended } = await admitReview();
     // The answer for the first position is cached.
@@ -59,6 +60,15 @@ test.each([
   },
 );
 
+test("a review that its client abandons counts towards the rate limit, even if no engine was used", async () => {
+  const leaving = new AbortController();
+  const { review, admit, ended } = await admitReview({ ...waiter, signal: leaving.signal });
+  (await admit())[Symbol.dispose]();
+  leaving.abort(new ClientDisconnected());
+  review[Symbol.dispose]();
+  expect(ended).toEqual([[3, 0, true]]);
+});
+
 const storeAway = { available: false } as LimitStore;
 
 test.each([
@@ -71,7 +81,7 @@ test.each([
   "while a caller runs the maximum number of searches, a request that needs no search is admitted; limits %s",
   async (_, limits) => {
     const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
-    const somebody = { account, outcome: createOutcome() } as unknown as Call;
+    const somebody = { ...waiter, account, outcome: createOutcome() };
     const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
     const search = async () => control.admit(position, somebody);
     const searching = [await search()];

@@ -23,20 +23,20 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
   return (context: Omit<Call, "method">) => ({
     async once(method: DescMethod, request: Plain): Promise<unknown> {
       const { read, write } = codecOf(method);
-      const message = await read(request, context.account);
+      const message = await read(request, context);
       return write(await calls.unary(method)(message, { ...context, method }));
     },
     /** In each yielded message, an unset field of a oneof is null. */
     async *stream(method: DescMethod, request: Plain): AsyncGenerator<unknown> {
       const { read, write } = codecOf(method);
-      const message = await read(request, context.account);
+      const message = await read(request, context);
       for await (const answer of calls.stream(method)(message, { ...context, method })) {
         yield write(answer);
       }
     },
     /** Validates the fields of a request without running the request. */
     async check(method: DescMethod, request: Plain): Promise<void> {
-      const message = await codecOf(method).read(request, context.account);
+      const message = await codecOf(method).read(request, context);
       refuseViolations(options.violationsOf(message, method.input));
     },
   });

@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import type { Account } from "../../access/account.ts";
 import { errorFromViolations, withCost } from "../../errors/errors.ts";
+import type { ReadCall } from "../call.ts";
 import { costOf } from "../policy.ts";
 import type { Rules } from "../rules.ts";
 import { createSuggest, type PreflightMessage } from "../suggest.ts";
@@ -16,7 +16,7 @@ export interface PlainReaderOptions {
 /** Rejects with one KibitzError for all violations. If `suggests` is true, the error may contain a corrected request. */
 type ReadPlain = (
   sent: Readonly<Record<string, unknown>>,
-  account: Account,
+  call: ReadCall,
   suggests?: boolean,
 ) => Promise<Message>;
 
@@ -26,14 +26,14 @@ export function createPlainReader(
   readMessage = createMessageReader(method.input),
 ): ReadPlain {
   const suggest = createSuggest(method, preflight, readMessage);
-  return async (sent, account, suggests = true) => {
+  return async (sent, call, suggests = true) => {
     const { message, violations } = readMessage(sent);
     if (violations.length > 0) {
       const error = withCost(
         errorFromViolations(violationsOf(message, method.input, violations)),
         costOf(message),
       );
-      throw suggests ? await suggest(error, sent, account) : error;
+      throw suggests ? await suggest(error, sent, call) : error;
     }
     return message;
   };

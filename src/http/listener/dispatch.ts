@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemMediaType } from "../../errors/problem.ts";
 import type { Log } from "../../log/log.ts";
-import { type BeginSpan, contextOf, endCall, identifyRequest, outcomeOf } from "../../request/context.ts";
+import { type BeginSpan, closeCall, contextOf, identifyRequest, outcomeOf } from "../../request/context.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { echo } from "../../text/plain-text.ts";
 import { withSpan } from "../../tracing/spans.ts";
@@ -133,7 +133,7 @@ export function createDispatch({
       const outcome = outcomeOf(req);
       attempt(() => logRefused(req, startedAt));
       attempt(() => span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine));
-      attempt(() => endCall(outcome));
+      attempt(() => closeCall(outcome));
     });
     if (traceparent !== undefined) {
       res.setHeader("traceparent", traceparent);

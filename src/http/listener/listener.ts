@@ -9,6 +9,7 @@ import {
   outcomeOf,
   pathFrom,
   type RequestContext,
+  releaseWithCall,
 } from "../../request/context.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { createCountLimit, type FullLimit } from "./count-limit.ts";
@@ -61,7 +62,8 @@ export function createListener(options: ListenerOptions): Listener {
     if (typeof end === "string") {
       return end;
     }
-    res.once("close", end);
+    // A call counts until its work has ended, which can be later than its connection.
+    res.once("close", () => releaseWithCall(req, end));
     return undefined;
   };
   const logUnread = (socket: Socket, code: string) => {

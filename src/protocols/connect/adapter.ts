@@ -9,12 +9,12 @@ import {
   cancelOnLeave,
   isGone,
   isNotModified,
+  leaveSignal,
   type NodeRequest,
   type NodeResponse,
-  onLeave,
 } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
-import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
+import { contextOf, holdCall, outcomeOf } from "../../request/context.ts";
 import type { CheckMessage } from "./check-message.ts";
 import { readBody } from "./read-body.ts";
 import { methodsOf, type Refusal, refusalFromReply, refusalOfQuery } from "./refuse-call.ts";
@@ -54,7 +54,8 @@ export function createConnectAdapter({
       return;
     }
     const { method } = handler;
-    const values = valuesFor(req);
+    const signal = leaveSignal(res);
+    const values = valuesFor(req, signal);
     const header = headersOf(req);
     const isQuery = req.method === "GET" && methodsOf(handler).includes("GET");
     const query = isQuery ? new URL(`http://localhost${req.url}`).searchParams : undefined;
@@ -64,6 +65,8 @@ export function createConnectAdapter({
       return;
     }
     const check = (message: Uint8Array) => checkMessage(message, method, header, values);
+    using hold = new DisposableStack();
+    hold.use(holdCall(outcomeOf(req)));
     let reply = await handler({
       httpVersion: req.httpVersion,
       // A message in a query is passed on as a POST, so that it is decompressed and checked only once.
@@ -71,7 +74,7 @@ export function createConnectAdapter({
       url: `http://localhost${handler.requestPath}`,
       header,
       body: readBody(req, method, header, bodies, check, query),
-      signal: signalOf(res),
+      signal,
       contextValues: values,
     });
     const refusal = refusalFromReply(reply, handler, req);
@@ -90,7 +93,7 @@ export function createConnectAdapter({
     }
     // Discard the unread rest of the body, because the connection will be used again.
     discardAfterAnswer(req, res);
-    await universalResponseToNodeResponse(cancelOnDisconnect(reply, res), res);
+    await universalResponseToNodeResponse(cancelOnDisconnect(reply, res, hold.move()), res);
   }
 
   /** Connect would reject a wrong HTTP method or media type without authenticating the caller. */
@@ -144,10 +147,4 @@ function headersOf(req: NodeRequest): Headers {
     }
   }
   return header;
-}
-
-function signalOf(res: NodeResponse): AbortSignal {
-  const controller = new AbortController();
-  onLeave(res, () => controller.abort(new ClientDisconnected()));
-  return controller.signal;
 }

@@ -3,11 +3,11 @@ import type { ContextValues } from "@connectrpc/connect";
 import type { Limits } from "../../access/limits.ts";
 import { boundBinary, boundJson } from "../../calls/bound-request.ts";
 import { requestMaxBytes } from "../../calls/policy.ts";
-import { refuseDisconnected } from "../../request/context.ts";
+import { costOfBytes } from "../../errors/errors.ts";
 import type { BeginWork } from "../../thread/event-loop.ts";
 import { stateKey } from "./state.ts";
 
-/** Rejects with a KibitzError if a message must not be decoded, or with ClientDisconnected if the client has disconnected. */
+/** Rejects with a KibitzError if a message must not be decoded, or with the abort reason if the client no longer waits. */
 export type CheckMessage = (
   message: Uint8Array,
   method: DescMethod,
@@ -17,12 +17,14 @@ export type CheckMessage = (
 
 export function createMessageCheck(beginWork: BeginWork, limits: Limits): CheckMessage {
   return async (message, method, header, values) => {
-    const { account, outcome } = values.get(stateKey);
+    const { account, outcome, signal } = values.get(stateKey);
     outcome.readBytes = Math.max(outcome.readBytes, message.length);
+    outcome.workCost = costOfBytes(message.length);
+    signal.throwIfAborted();
     if (message.length > requestMaxBytes) {
       // Connect decodes a message without a pause. So at most one long message is decoded in each turn of the event loop.
       const turn = beginWork(() => {
-        refuseDisconnected(outcome);
+        signal.throwIfAborted();
         limits.errorQuota.check(account);
       });
       await turn();

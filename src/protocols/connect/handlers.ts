@@ -50,9 +50,11 @@ export function createHandlers({
     ],
     // Connect calls the request gate before it reads the body. So errors of Connect itself also get the request id.
     async requestGate(context) {
-      context.responseHeader.set("X-Request-Id", context.values.get(stateKey).request.id);
+      const state = context.values.get(stateKey);
+      context.responseHeader.set("X-Request-Id", state.request.id);
       completeErrors(context, countRefusal);
       fixGrpcMessageEncoding(context.responseTrailer);
+      state.signal = withOwnReason(context.signal);
       await admit(context);
     },
   });
@@ -100,9 +102,9 @@ function readable(messages: unknown, { input }: DescMethod): Message {
   return read() as unknown as Message;
 }
 
-function callOf({ method, values, signal }: HandlerContext): Call {
-  const { request, outcome, account, isGet } = values.get(stateKey);
-  return { method, request, outcome, account, signal: withOwnReason(signal), isGet };
+function callOf({ method, values }: HandlerContext): Call {
+  const { request, outcome, account, signal, isGet } = values.get(stateKey);
+  return { method, request, outcome, account, signal, isGet };
 }
 
 /** Replaces the abort reasons of Connect with errors that the handlers of Kibitz know. */

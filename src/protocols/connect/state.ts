@@ -9,6 +9,8 @@ interface RpcState {
   readonly isGet: boolean;
   /** The account of the caller, or the local account until the request gate has authenticated the caller. */
   account: Account;
+  /** Aborts if the client disconnects, and after its deadline. The request gate adds the deadline. */
+  signal: AbortSignal;
 }
 
 /** The key has no default value, so that two requests can never use the same state. */
@@ -19,8 +21,8 @@ export const stateKey: ContextKey<RpcState> = {
   },
 };
 
-export function valuesFor(req: NodeRequest): ContextValues {
+export function valuesFor(req: NodeRequest, signal: AbortSignal): ContextValues {
   const isGet = req.method === "GET";
-  const state = { request: contextOf(req), outcome: outcomeOf(req), account: localAccount, isGet };
+  const state = { request: contextOf(req), outcome: outcomeOf(req), account: localAccount, signal, isGet };
   return createContextValues().set(stateKey, state);
 }

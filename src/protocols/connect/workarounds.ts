@@ -3,7 +3,7 @@ import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import type { NodeRequest, NodeResponse } from "../../http/message.ts";
+import { isGone, type NodeRequest, type NodeResponse } from "../../http/message.ts";
 import { ClientDisconnected } from "../../request/context.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
@@ -23,20 +23,33 @@ export function dropLongTimeout({ headers }: NodeRequest): void {
   }
 }
 
-/** Ends the answer when the client disconnects. Over HTTP/2, Connect would wait forever if the flow-control window is full. */
+/**
+ * Ends the answer when the client disconnects. Over HTTP/2, Connect would wait forever if the flow-control window is full.
+ * Disposes of `hold` when the handler of the call has ended.
+ */
 export function cancelOnDisconnect(
   reply: UniversalServerResponse,
   res: NodeResponse,
+  hold: Disposable,
 ): UniversalServerResponse {
   if (reply.body === undefined) {
+    hold[Symbol.dispose]();
     return reply;
   }
   async function* bound(messages: AsyncIterable<Uint8Array>) {
     yield* messages;
   }
   const body = bound(reply.body);
-  // Ignore errors, because nobody reads them after the disconnect.
-  res.once("close", () => void body.return().catch(() => {}));
+  const end = async () => {
+    using _ = hold;
+    // Ignore errors, because nobody reads them after the disconnect.
+    await body.return().catch(() => {});
+  };
+  if (isGone(res)) {
+    void end();
+  } else {
+    res.once("close", () => void end());
+  }
   return { ...reply, body };
 }
 

@@ -6,12 +6,12 @@ import { KibitzError } from "../../errors/errors.ts";
 import {
   addVary,
   isNotModified,
+  leaveSignal,
   type NodeRequest,
   type NodeResponse,
-  onLeave,
   preferredType,
 } from "../../http/message.ts";
-import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
+import { contextOf, outcomeOf } from "../../request/context.ts";
 import { type Framer, framersOf } from "./framers.ts";
 import { createRequestReader, type RequestReaderOptions } from "./read-request.ts";
 import { type Route, streamOfRoute } from "./routes.ts";
@@ -55,10 +55,12 @@ export function createRouteHandler(
       );
     }
     const { framer } = representation;
-    const { message, unreadable } = await representation.read(req, admitted);
+    const call = callOf(req, res, admitted, representation.route);
+    const { message, unreadable } = await representation.read(req, admitted, call);
     const startedAt = performance.now();
-    const call = callOf(req, res, admitted, representation.route, unreadable);
-    const messages = representation.call(message, call)[Symbol.asyncIterator]();
+    const messages = representation
+      .call(message, { ...call, ...(unreadable && { unreadable }) })
+      [Symbol.asyncIterator]();
     try {
       const first = begin(messages, framer.isWaiting);
       // If the client leaves before a framer reads its first message, nobody reads this error.
@@ -130,17 +132,13 @@ function callOf(
   res: NodeResponse,
   { account }: AdmittedCall,
   { method, verb }: Route,
-  unreadable: Call["unreadable"],
 ): Call {
-  const controller = new AbortController();
-  onLeave(res, () => controller.abort(new ClientDisconnected()));
   return {
     method,
     request: contextOf(req),
     outcome: outcomeOf(req),
     account,
-    signal: controller.signal,
+    signal: leaveSignal(res),
     isGet: verb === "GET",
-    ...(unreadable && { unreadable }),
   };
 }

@@ -12,7 +12,7 @@ import {
 import { shownBase } from "../../http/pages/welcome.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import type { Log } from "../../log/log.ts";
-import { ClientDisconnected, contextOf, mcpPath, outcomeOf } from "../../request/context.ts";
+import { ClientDisconnected, contextOf, holdCall, mcpPath, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type AnswerOptions, createRouteHandler, type RouteHandler } from "./answers.ts";
 import { exampleOf } from "./read-request.ts";
@@ -49,6 +49,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
 
   async function answer({ route, answer }: Answering, req: NodeRequest, res: NodeResponse): Promise<boolean> {
     cancelOnLeave(res, outcomeOf(req));
+    using _ = holdCall(outcomeOf(req));
     let admitted: AdmittedCall | undefined;
     try {
       admitted = await options.admit(req, route.method);

@@ -3,7 +3,7 @@ import { gunzip, inflate } from "node:zlib";
 import { parse } from "content-type";
 import type { AdmittedCall } from "../../access/admit-call.ts";
 import { jsonFromBytes } from "../../calls/json-from-bytes.ts";
-import { errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
+import { costOfBytes, errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
@@ -61,12 +61,14 @@ async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget):
       throw tooLarge(maxBytes);
     }
     outcome.readBytes = sent.length;
+    outcome.workCost = costOfBytes(sent.length);
     if (!inflateBytes) {
       return sent;
     }
     const inflated = () => inflateBytes(sent, { maxOutputLength: maxBytes });
     const bytes = await budget.inflate(sent, inflated, { outcome, count });
     outcome.readBytes = bytes.length;
+    outcome.workCost = costOfBytes(bytes.length);
     return bytes;
   } catch (error) {
     if (error instanceof ClientDisconnected) {

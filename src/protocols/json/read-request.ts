@@ -1,14 +1,12 @@
 import { create, type DescMessage, type DescMethod, type Message, ScalarType } from "@bufbuild/protobuf";
-import type { Account } from "../../access/account.ts";
 import type { AdmittedCall } from "../../access/admit-call.ts";
 import { boundJson, listOfBatch } from "../../calls/bound-request.ts";
-import type { Call } from "../../calls/call.ts";
+import type { Call, ReadCall } from "../../calls/call.ts";
 import { createMessageReader } from "../../calls/plain/read-message.ts";
 import { createPlainReader, type PlainReaderOptions } from "../../calls/plain/read-plain.ts";
 import { readMaxBytesOf, requestMaxBytes } from "../../calls/policy.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import { outcomeOf, refuseDisconnected } from "../../request/context.ts";
 import type { Plain } from "../../text/plain-text.ts";
 import type { BeginWork, Turn } from "../../thread/event-loop.ts";
 import { parseJsonObject, readJsonObject } from "./json-text.ts";
@@ -28,13 +26,13 @@ export interface RequestReaderOptions extends PlainReaderOptions {
 export function createRequestReader(
   route: Route,
   options: RequestReaderOptions,
-): (req: NodeRequest, admitted: AdmittedCall) => Promise<ReadRequest> {
+): (req: NodeRequest, admitted: AdmittedCall, call: ReadCall) => Promise<ReadRequest> {
   const { method, body } = route;
   if (!body) {
     const readPlain = createPlainReader(method, options);
     const readQuery = createQueryReader(method.input);
-    return async ({ url = "" }, { account }) => ({
-      message: await readPlain(readQuery(queryOf(url)), account),
+    return async ({ url = "" }, _, call) => ({
+      message: await readPlain(readQuery(queryOf(url)), call),
     });
   }
 
@@ -44,21 +42,21 @@ export function createRequestReader(
   const wanted = `a JSON object such as ${JSON.stringify(exampleOf(method.input))}`;
   if (kindOfRoute(route) !== "batch") {
     const readPlain = createPlainReader(method, options);
-    return async (req, admitted) => {
+    return async (req, admitted, call) => {
       const sent = readJsonObject(await textOf(req, admitted), wanted);
-      return { message: await readPlain(sent, admitted.account) };
+      return { message: await readPlain(sent, call) };
     };
   }
 
   const readBatch = createBatchReader(method, options, wanted);
-  return async (req, admitted) => {
+  return async (req, admitted, call) => {
     const text = await textOf(req, admitted);
     // Check regularly, because other requests of the same caller may be rejected while this batch is read.
     const turn = options.beginWork(() => {
-      refuseDisconnected(outcomeOf(req));
+      call.signal.throwIfAborted();
       admitted.check();
     });
-    return readBatch(text, admitted.account, turn);
+    return readBatch(text, call, turn);
   };
 }
 
@@ -70,7 +68,7 @@ function createBatchReader(
   method: DescMethod,
   options: PlainReaderOptions,
   wanted: string,
-): (text: string, account: Account, turn: Turn) => Promise<ReadRequest> {
+): (text: string, call: ReadCall, turn: Turn) => Promise<ReadRequest> {
   const list = listOfBatch(method);
   const readFrame = createMessageReader(method.input);
   const readItem = createMessageReader(list.message);
@@ -89,13 +87,13 @@ function createBatchReader(
     return reading;
   });
 
-  async function read(text: string, account: Account, turn: Turn): Promise<ReadRequest> {
+  async function read(text: string, call: ReadCall, turn: Turn): Promise<ReadRequest> {
     await turn();
     const count = boundJson(text, method, partsMax);
     await turn();
     const sent = parseJsonObject(text, count, wanted);
     // For a long batch, the error contains no suggested request.
-    const message = await readWhole(sent, account, text.length <= requestMaxBytes);
+    const message = await readWhole(sent, call, text.length <= requestMaxBytes);
     const messages: Message[] = [];
     const unreadable = new Map<number, string>();
     for (const [index, item] of itemsOf(sent).entries()) {
@@ -115,8 +113,8 @@ function createBatchReader(
   /** Batches are parsed one after the other, because a parsed batch needs up to 22 times as much memory as its text. */
   let lastReading: Promise<unknown> = Promise.resolve();
 
-  return (text, account, turn) => {
-    const reading = lastReading.then(() => read(text, account, turn));
+  return (text, call, turn) => {
+    const reading = lastReading.then(() => read(text, call, turn));
     // Discard the result, which would otherwise stay in memory until the next batch.
     lastReading = reading.then(
       () => {},

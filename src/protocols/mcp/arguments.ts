@@ -62,11 +62,7 @@ export async function correctArguments(
   }
   const { fen } = playedMovesOf(args);
   const spelled = await spell({ fen, moves }, caller);
-  const named = await Promise.all(
-    candidates.map(async (text) =>
-      isPlainMove(text) ? text : ((await spell({ fen, moves: [...spelled, text] }, caller)).at(-1) ?? text),
-    ),
-  );
+  const named = await spellCandidates(candidates, { fen, moves: spelled }, caller);
   const read = [...spelled, ...named];
   const changed = [...moves, ...candidates].flatMap((text, index) =>
     read[index]?.trim() === text.trim() ? [] : [`'${echo(text)}' as ${read[index]}`],
@@ -98,13 +94,47 @@ async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string
   if (from.moves.every(isPlainMove)) {
     return from.moves;
   }
+  const played = await playIfValid(from, caller);
+  const meant = played.kind === "violation" ? played.instead?.moves : undefined;
+  return Array.isArray(meant) && meant.length === from.moves.length ? meant.map(String) : from.moves;
+}
+
+/** Corrects each candidate in the position after the moves. The moves are played once, because a game can be long. */
+async function spellCandidates(
+  candidates: readonly string[],
+  from: PlayedMoves,
+  caller: Caller,
+): Promise<readonly string[]> {
+  if (candidates.every(isPlainMove)) {
+    return candidates;
+  }
+  const played = await playIfValid(from, caller);
+  if (played.kind === "violation") {
+    return candidates;
+  }
+  const spelled: string[] = [];
+  for (const candidate of candidates) {
+    const [meant = candidate] = await spell({ fen: played.fen, moves: [candidate] }, caller);
+    spelled.push(meant);
+  }
+  return spelled;
+}
+
+type Played =
+  | { readonly kind: "played"; readonly fen: string }
+  | { readonly kind: "violation"; readonly instead: Violation["instead"] };
+
+/** Ignores an invalid game here, because the service rejects it later. Throws all other errors: for example, the client left. */
+async function playIfValid(from: PlayedMoves, caller: Caller): Promise<Played> {
   try {
-    await caller.playUncounted(from);
-    return from.moves;
+    const { fen } = await caller.playUncounted(from);
+    return { kind: "played", fen };
   } catch (thrown) {
-    // Ignore other errors here. They occur again in the call of the service.
-    const meant = errorFromUnknown(thrown).violations[0]?.instead?.moves;
-    return Array.isArray(meant) && meant.length === from.moves.length ? meant.map(String) : from.moves;
+    const [violation] = errorFromUnknown(thrown).violations;
+    if (violation === undefined) {
+      throw thrown;
+    }
+    return { kind: "violation", instead: violation.instead };
   }
 }
 

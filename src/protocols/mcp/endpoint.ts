@@ -3,11 +3,12 @@ import type { AdmittedCall, CallKind } from "../../access/admit-call.ts";
 import type { ErrorCode } from "../../errors/catalog.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
+  cancelOnLeave,
   isGone,
   keepOpen,
+  leaveSignal,
   type NodeRequest,
   type NodeResponse,
-  onLeave,
   type RequestHandler,
   writePart,
 } from "../../http/message.ts";
@@ -17,6 +18,7 @@ import type { Log } from "../../log/log.ts";
 import {
   ClientDisconnected,
   contextOf,
+  holdCall,
   mcpPath,
   outcomeOf,
   type RequestOutcome,
@@ -53,6 +55,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
 
   async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
     const outcome = outcomeOf(req);
+    cancelOnLeave(res, outcome);
     let admitted: AdmittedCall | undefined;
     try {
       checkSender(req.headers, schemeOf(req));
@@ -108,12 +111,10 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
     sent: Plain,
     admitted: AdmittedCall,
   ): Promise<void> {
-    const leaving = new AbortController();
-    onLeave(res, () => leaving.abort(new ClientDisconnected()));
     const working = setInterval(() => keepOpen(res), keepOpenMs);
     try {
       const { exchange } = await import("./exchange.ts");
-      const peer = peerOf(req, admitted, leaving.signal, options);
+      const peer = peerOf(req, admitted, leaveSignal(res), options);
       const response = await exchange(req, sent, peer, version);
       // If the client has disconnected, the status is an error too, but this error must not be counted.
       if (response.status >= 400 && !isGone(res)) {
@@ -156,6 +157,7 @@ function peerOf(
   let counting: Promise<void> | undefined;
   return {
     left,
+    hold: () => holdCall(outcome),
     callerFor(signal: AbortSignal) {
       const startedAt = performance.now();
       return createCaller({

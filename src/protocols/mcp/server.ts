@@ -12,6 +12,8 @@ export interface Peer {
   /** Returns the methods for one call of a tool. `signal` is aborted if the call is cancelled or the client disconnects. */
   callerFor(signal: AbortSignal): Caller;
   refused(error: KibitzError): Promise<void>;
+  /** The request does not end until the result is disposed of, even if the client disconnects. */
+  hold(): Disposable;
 }
 
 /** Clients can cache the list of tools for this many milliseconds. The list changes only with the version of this service. */
@@ -56,7 +58,9 @@ export function createServer(peer: Peer, version: string): Server {
       // Sending fails if the client has disconnected.
       mcpReq.notify({ method: "notifications/progress", params }).catch(() => {});
     };
-    return callTool(tool, params.arguments ?? {}, {
+    // The SDK answers at once if the client disconnects. The tool needs longer to notice.
+    using _ = peer.hold();
+    return await callTool(tool, params.arguments ?? {}, {
       caller: peer.callerFor(signal),
       report: progressToken === undefined ? undefined : report,
       signal,

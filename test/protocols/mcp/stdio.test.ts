@@ -16,6 +16,7 @@ function open() {
     output,
     peer: {
       left: new AbortController().signal,
+      hold: () => new DisposableStack(),
       callerFor: () => ({}) as Caller,
       refused: async () => {},
     },
