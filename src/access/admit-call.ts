@@ -86,6 +86,9 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
       const account = await access.accountOf(request);
       await admit(account, outcome, kind);
       const isCounted = kind !== "call";
+      if (isCounted) {
+        releaseAtEnd(outcome, () => countAbandoned(limits, account, outcome));
+      }
       return {
         account,
         check: () => isCounted && limits.errorQuota.check(account),
@@ -107,6 +110,17 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
       throw thrown;
     }
   };
+}
+
+/**
+ * A call that its client abandons costs as much as a refusal, unless a rate limit has counted the call. Otherwise, work would be
+ * free for a client that disconnects or sets a short deadline.
+ */
+function countAbandoned({ errorQuota }: Limits, account: Account, outcome: RequestOutcome): void {
+  const { code, isCounted, workCost } = outcome;
+  if ((code === "canceled" || code === "deadline_exceeded") && !isCounted && workCost > 0) {
+    errorQuota.add(account, workCost);
+  }
 }
 
 export async function countError(

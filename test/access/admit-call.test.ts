@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers/promises";
-import { expect, test, vi } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
 import { type CallKind, createAdmitCall } from "../../src/access/admit-call.ts";
 import { keylessPlan, type Plan } from "../../src/access/plans.ts";
 import { errorFromViolations, type KibitzError, withCost } from "../../src/errors/errors.ts";
-import { createOutcome, localContext } from "../../src/request/context.ts";
+import { closeCall, createOutcome, localContext, type RequestOutcome } from "../../src/request/context.ts";
 import { openOwnStores } from "../support/own-stores.ts";
 
 const plan: Plan = {
@@ -162,4 +162,38 @@ test("a call with a key counts only towards the call rate of the key's plan", as
   }
   await expect(admit("call", authorization)).rejects.toMatchObject({ quota: "free/calls" });
   await expect(admit("limited", authorization)).resolves.toBeDefined();
+});
+
+describe("a call that its client abandons", () => {
+  const abandon = async (outcome: RequestOutcome) => {
+    const { admit } = await open();
+    for (let call = 0; call < 10; call++) {
+      const own = { ...outcome, answerHeaders: new Map(), releases: [] };
+      await admit("192.0.2.1", "limited", own);
+      closeCall(own);
+    }
+    await setImmediate();
+    return (await refusalOf(admit("192.0.2.1"))).code;
+  };
+
+  test.each(["canceled", "deadline_exceeded"])("costs as much as a refusal: %s", async (code) => {
+    expect(await abandon({ ...createOutcome(), code, workCost: 1 })).toBe("rate_limited");
+  });
+
+  test("costs nothing if its body did not arrive", async () => {
+    expect(await abandon({ ...createOutcome(), code: "canceled" })).toBeUndefined();
+  });
+
+  test("costs no error quota if a rate limit has counted the request", async () => {
+    expect(
+      await abandon({ ...createOutcome(), code: "canceled", workCost: 1, isCounted: true }),
+    ).toBeUndefined();
+  });
+
+  test.each(["internal", "overloaded", "shutting_down", "store_unavailable", "engine_timeout"])(
+    "is different from a call that the service fails or refuses, which costs nothing: %s",
+    async (code) => {
+      expect(await abandon({ ...createOutcome(), code, workCost: 1 })).toBeUndefined();
+    },
+  );
 });
