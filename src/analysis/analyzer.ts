@@ -190,13 +190,21 @@ export function createAnalyzer({
       const queueMsOf = (slot: Slot) =>
         begunAt === undefined ? slot.queueMs : Math.round(begunAt - askedAt);
 
-      async function searchHere(): Promise<SharedState> {
-        let slot = await inSpan("queue", { signal }, () => scheduler.enter(queued, signal, onWaiting));
-        let done = await searchHolding(slot);
-        while (done === undefined) {
-          const { again } = slot;
-          slot = await inSpan("queue", { signal }, again);
-          done = await searchHolding(slot);
+      let again: Slot["again"] | undefined;
+      /** If the search has had a slot, it keeps its arrival time, and is never refused. */
+      async function enter(signal: AbortSignal): Promise<Slot> {
+        const slot = await inSpan("queue", { signal }, () =>
+          again ? again() : scheduler.enter(queued, signal, onWaiting),
+        );
+        again = slot.again;
+        return slot;
+      }
+
+      /** Resolves with undefined if the search was set back, and must run again. */
+      async function searchIn(slot: Slot): Promise<SharedState | undefined> {
+        const done = await searchHolding(slot);
+        if (done === undefined) {
+          return undefined;
         }
         const queueMs = queueMsOf(slot);
         // Give the engine to the next search first, because describing the result takes a while.
@@ -210,7 +218,6 @@ export function createAnalyzer({
         return last;
       }
 
-      /** Resolves with undefined if the search was set back, and must run again. */
       async function searchHolding(slot: Slot): Promise<SearchDone | undefined> {
         using _ = slot;
         const either = AbortSignal.any([signal, slot.setBack]);
@@ -257,9 +264,15 @@ export function createAnalyzer({
           flightKey === undefined ||
           !isWorthSharing(request)
         ) {
-          return await searchHere();
+          for (;;) {
+            const last = await searchIn(await enter(signal));
+            if (last) {
+              return last;
+            }
+          }
         }
-        return await sharing.run({ key, flightKey, search: searchHere, signal, streamed: streamed.signal });
+        const flight = { key, flightKey, enter, search: searchIn, signal, streamed: streamed.signal };
+        return await sharing.run(flight);
       } catch (error) {
         throw error instanceof EngineFailure ? errorFromFailure(error) : error;
       }

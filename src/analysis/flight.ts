@@ -1,6 +1,6 @@
 import type { Analysis, SearchResult } from "./analysis.ts";
 import type { SearchTime } from "./expected-time.ts";
-import type { QueuePosition, ReadQueuePosition } from "./scheduler.ts";
+import type { QueuePosition, ReadQueuePosition, Slot } from "./scheduler.ts";
 
 export type Followed =
   | { readonly kind: "waiting"; readonly at: QueuePosition }
@@ -32,11 +32,14 @@ export interface SharedState {
 }
 
 /** This node runs the search only if no other node has the result or runs an equal search. */
-interface SharedFlight {
+export interface SharedFlight {
   readonly key: string;
   /** Identifies the running search. Unlike `key`, includes the movetime. */
   readonly flightKey: string;
-  search(): Promise<SharedState>;
+  /** Waits for a slot. Rejects with the abort reason of `signal`. */
+  enter(signal: AbortSignal): Promise<Slot>;
+  /** Searches, and disposes of the slot. Resolves with undefined if the search must run again in another slot. */
+  search(slot: Slot): Promise<SharedState | undefined>;
   /** Aborts when no caller waits for the search any more. */
   readonly signal: AbortSignal;
   /** Aborts when a caller reads intermediate states. This node must then run the search. */

@@ -15,27 +15,29 @@ export interface SharedAnswers<T> {
 }
 
 /**
- * A node with a claim runs the search, and the other nodes wait for the answer. No method rejects or waits for long.
- * If the store is unavailable, each node gets a claim.
+ * A node with a claim runs the search, and the other nodes wait for the answer. No method rejects or waits for long, except while
+ * another node searches. If the store is unavailable, each node gets a claim.
  */
 export interface SearchClaims<T> {
-  /** Disposing of the claim ends the claim. */
-  claim(search: string): Promise<SearchClaim<T>>;
+  /** Call this when a request arrives: of the published answers, only later answers are answers to this request. */
+  watch(search: string): Promise<WatchedSearch<T>>;
 }
 
-type SearchClaim<T> = HeldClaim<T> | TakenClaim<T>;
-
-/** This node has the claim, and must run the search. */
-interface HeldClaim<T> extends Disposable {
-  readonly kind: "held";
-  /** Sends the answer to the nodes that wait for this claim. Call this before you dispose of the claim. */
-  publish(answer: T): void;
-}
-
-interface TakenClaim<T> extends Disposable {
-  readonly kind: "taken";
-  /** Resolves with undefined if the other node's claim ends without an answer, or if `signal` aborts. */
+export interface WatchedSearch<T> {
+  /** True if another node had the claim, or had published an answer, when this object last looked. */
+  readonly isTaken: boolean;
+  /** Resolves when the search is taken. Rejects with the abort reason of `signal`. */
+  taken(signal: AbortSignal): Promise<void>;
+  /** Resolves with undefined if the claim of the other node ends without an answer, or if `signal` aborts. */
   answer(signal: AbortSignal): Promise<T | undefined>;
+  /** Call this only when the search can start at once, because other nodes then wait. Undefined if the search is taken. */
+  claim(): Promise<SearchClaim<T> | undefined>;
+}
+
+/** This node has the claim, and must run the search. Disposing of the claim ends the claim. */
+export interface SearchClaim<T> extends Disposable {
+  /** Sends the answer to the nodes that watch the search. Call this before you dispose of the claim. */
+  publish(answer: T): void;
 }
 
 /** For example, the disk is full, another process has locked the file, or the server is unreachable. */

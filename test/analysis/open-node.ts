@@ -44,7 +44,7 @@ export async function openNode({
   url,
   prefix,
   askMaxMs,
-  claimTimes = { leaseMs: 1000, renewMs: 50, pollMs: 5 },
+  claimTimes = { leaseMs: 1000, renewMs: 50, pollMs: 5, queuePollMs: 20 },
 }: NodeOptions): Promise<TestNode> {
   const times = {
     operationMaxMs: askMaxMs,
@@ -79,10 +79,13 @@ export async function openNode({
   const sharing = createSharing({
     answers: createRedisCache(connection, { bytes: 1e6, format: { version: 1, read: resultFromJson } }),
     claims: {
-      async claim(name) {
-        const claim = await claims.claim(name);
-        waits += claim.kind === "taken" ? 1 : 0;
-        return claim;
+      async watch(name) {
+        const watched = await claims.watch(name);
+        const answer = (signal: AbortSignal) => {
+          waits++;
+          return watched.answer(signal);
+        };
+        return Object.create(watched, { answer: { value: answer } });
       },
     },
     cache,

@@ -265,6 +265,64 @@ describeWith("redis")("nodes that share a Redis", () => {
     await other;
   });
 
+  test.each(["depth", "time"] as const)(
+    "an idle node runs a search that waits in the queue of a busy node, and the busy node takes the answer: ended by %s",
+    async (endedBy) => {
+      const [busy, idle] = (await nodes(2)) as [TestNode, TestNode];
+      const long = busy.analyzer.analyze(validated({ depth: 29 }), "a", never);
+      await until(() => busy.searches.length === 1);
+      const queued = busy.analyzer.analyze(validated({ depth: 20 }), "a", never);
+      await until(() => busy.scheduler.status().waiting === 1);
+      const answer = idle.analyzer.analyze(validated({ depth: 20 }), "b", never);
+      const own = await until(() => idle.searches[0], Boolean);
+      // The busy node leaves its queue, and waits for the answer.
+      await until(() => busy.scheduler.status().waiting === 0);
+      own?.answer({ endedBy, bestMove: "d2d4", ponder: undefined });
+      expect((await Promise.all([queued, answer])).map(({ best }) => best?.uci)).toEqual(["d2d4", "d2d4"]);
+      expect(busy.searches).toHaveLength(1);
+      busy.searches[0]?.answer();
+      await long;
+    },
+  );
+
+  test("a busy node that gets a slot just after an idle node has ended the search takes the answer of the idle node", async () => {
+    const prefix = `searches-${prefixes++}:`;
+    // The busy node looks for searches of other nodes only when it gets a slot.
+    const claimTimes = { leaseMs: 1000, renewMs: 50, pollMs: 5, queuePollMs: 60_000 };
+    const options = { url: redis.url, prefix, askMaxMs: 10_000, claimTimes };
+    const [busy, idle] = [await openNode(options), await openNode(options)];
+    const long = busy.analyzer.analyze(validated({ depth: 29 }), "a", never);
+    await until(() => busy.searches.length === 1);
+    const queued = busy.analyzer.analyze(validated({ depth: 20 }), "a", never);
+    await until(() => busy.scheduler.status().waiting === 1);
+    const answer = idle.analyzer.analyze(validated({ depth: 20 }), "b", never);
+    (await until(() => idle.searches[0], Boolean))?.answer({
+      endedBy: "time",
+      bestMove: "d2d4",
+      ponder: undefined,
+    });
+    await answer;
+    await until(async () => ((await idle.redis.ask("KEYS", ["found:*"])) as string[]).length === 1);
+    busy.searches[0]?.answer();
+    await long;
+    expect((await queued).best?.uci).toBe("d2d4");
+    expect(busy.searches).toHaveLength(1);
+    // The slot is free again.
+    await until(() => busy.scheduler.status().running === 0);
+  });
+
+  test("nodes that get a slot for the same search at the same time run one search, and the others give their slots back", async () => {
+    for (let round = 0; round < 20; round++) {
+      const all = await nodes(3);
+      const answers = askAll(all);
+      const held = await shared(all);
+      const idle = all.filter(({ searches }) => searches.length === 0);
+      expect(idle.map(({ scheduler }) => scheduler.status().running)).toEqual([0, 0]);
+      held.answer();
+      await Promise.all(answers);
+    }
+  });
+
   test("a result that reached its time limit is sent to waiting nodes, and is not cached", async () => {
     const all = await nodes(3);
     const request = validated({ movetimeMs: 500 });
