@@ -28,7 +28,8 @@ import { createRunTimes, createWaiter, type Waiter } from "./engine-time.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
-import type { ReadQueuePosition, Scheduler, Slot, Work } from "./scheduler.ts";
+import { createQueuePlaces } from "./queue-places.ts";
+import type { ReadQueuePosition, Scheduler, Slot } from "./scheduler.ts";
 
 /** Equal requests share one search. No search runs if the game is over or the result is cached or stored. */
 export interface Analyzer {
@@ -141,8 +142,8 @@ export function createAnalyzer({
     isStream: boolean,
   ) {
     const flightKey = key === undefined ? undefined : flightKeyOf(key, longestMs);
-    const waiter = createWaiter(isStream);
-    const work = searchOf(request, longestMs, key, flightKey, flow);
+    const waiter = createWaiter(flow, isStream);
+    const work = searchOf(request, longestMs, key, flightKey);
     return { waiter, flightKey, work, joinedAt: performance.now() };
   }
 
@@ -151,21 +152,26 @@ export function createAnalyzer({
     movetimeMs: number,
     key: Key,
     flightKey: string | undefined,
-    flow: string,
   ): SharedWork<SharedEvent, Waiter> {
     return async (publish, signal, watch) => {
-      const times = createRunTimes();
-      const streamed = new AbortController();
-      watch((waiter) => {
-        waiter.joins(times);
-        if (waiter.isStream) {
-          streamed.abort();
-        }
-      });
       const { position, build, depth, nodes, multipv, options } = request;
       const searchMoves = restrictionOf(request);
       const job: SearchJob = { position, depth, nodes, movetimeMs, multipv, searchMoves, options };
       const askedAt = performance.now();
+      const times = createRunTimes();
+      const streamed = new AbortController();
+      const places = createQueuePlaces(scheduler, {
+        longestMs: movetimeMs,
+        expectMs: () => expectedTimes.expect(build, job),
+        hasRoom: () => hasRoom(build),
+      });
+      watch((waiter) => {
+        waiter.joins(times);
+        places.join(waiter.flow);
+        if (waiter.isStream) {
+          streamed.abort();
+        }
+      });
 
       function stateOf(event: SearchEvent, queueMs: number): SharedState {
         let described: SearchResult | undefined;
@@ -178,27 +184,14 @@ export function createAnalyzer({
       }
 
       const onWaiting = (readPosition: ReadQueuePosition) => publish({ kind: "waiting", readPosition });
-      const queued: Work = {
-        flow,
-        longestMs: movetimeMs,
-        expectMs: () => expectedTimes.expect(build, job),
-        hasRoom: () => hasRoom(build),
-      };
       /** When the first engine of the current slot began. */
       let begunAt: number | undefined;
       /** The cleaning of an engine and the start of an engine are time that the request waits, and not time of the search. */
       const queueMsOf = (slot: Slot) =>
         begunAt === undefined ? slot.queueMs : Math.round(begunAt - askedAt);
 
-      let again: Slot["again"] | undefined;
-      /** If the search has had a slot, it keeps its arrival time, and is never refused. */
-      async function enter(signal: AbortSignal): Promise<Slot> {
-        const slot = await inSpan("queue", { signal }, () =>
-          again ? again() : scheduler.enter(queued, signal, onWaiting),
-        );
-        again = slot.again;
-        return slot;
-      }
+      const enter = (signal: AbortSignal) =>
+        inSpan("queue", { signal }, () => places.enter(signal, onWaiting));
 
       /** Resolves with undefined if the search was set back, and must run again. */
       async function searchIn(slot: Slot): Promise<SharedState | undefined> {

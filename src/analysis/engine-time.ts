@@ -33,16 +33,18 @@ export function createRunTimes(): RunTimes {
 }
 
 export interface Waiter {
+  readonly flow: string;
   readonly isStream: boolean;
   joins(run: RunTimes): void;
   /** Milliseconds in which an engine ran while the caller waited. */
   engineMs(): number;
 }
 
-export function createWaiter(isStream: boolean): Waiter {
+export function createWaiter(flow: string, isStream: boolean): Waiter {
   let run: RunTimes | undefined;
   let joinedAt = 0;
   return {
+    flow,
     isStream,
     joins(joined) {
       run = joined;

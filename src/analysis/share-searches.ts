@@ -27,7 +27,7 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
     const leaving = new AbortController();
     const entered = new AbortController();
     watched.taken(AbortSignal.any([signal, streamed, entered.signal])).then(
-      () => leaving.abort(new Error("another node has begun the search")),
+      () => entered.signal.aborted || leaving.abort(new Error("another node has begun the search")),
       // Ignore the abort reason: this node has a slot, or must search for a stream.
       () => {},
     );

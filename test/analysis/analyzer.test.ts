@@ -571,6 +571,21 @@ describe("a search that two ask for while it waits", () => {
     return { ask, finish, settle, scheduler };
   }
 
+  test("a caller who joins the last search of a batch waits no longer than with a search of its own", async () => {
+    const placeOf = async (depth: number) => {
+      const { ask, finish, settle } = crowded();
+      for (const batched of [20, 21, 22, 23, 24, 25]) {
+        ask(batched, "batch");
+      }
+      await settle();
+      ask(depth, "single");
+      return (await finish()).indexOf(depth);
+    };
+    const [own, joined] = [await placeOf(26), await placeOf(25)];
+    expect(own).toBe(1);
+    expect(joined).toBe(own);
+  });
+
   test("a shared search keeps its queue position if its first caller disconnects", async () => {
     const { ask, finish, settle } = crowded();
     ask(20, "batch");

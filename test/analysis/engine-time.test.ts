@@ -244,7 +244,7 @@ describe("engine time of a search that runs on two engines", () => {
     ["at the end of the second engine", "second ends", 0],
   ])("a caller who joins %s is charged only for the engines since then", (_, joinsAt, seconds) => {
     const times = createRunTimes();
-    const waiter = createWaiter(false);
+    const waiter = createWaiter("caller", false);
     const steps = {
       first: times.begin,
       searches: () => turnMs(10_000),
