@@ -131,8 +131,9 @@ export async function countError(
 ): Promise<void> {
   outcome.limit = error.quota;
   limits.errorQuota.count(account, error, outcome.readBytes);
-  // Do not set the headers of a `rate_limited` error again: their `t` could now be a second less than Retry-After.
-  if (error.code !== "rate_limited" || !hasRateLimitHeaders(outcome)) {
+  // Do not set the headers of a used up window again: their `t` could now be a second less than Retry-After.
+  const isUsedUp = error.code === "rate_limited" || error.code === "quota_exhausted";
+  if (!isUsedUp || !hasRateLimitHeaders(outcome)) {
     await reportWindows(limits, account, outcome);
   }
 }

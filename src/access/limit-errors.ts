@@ -40,7 +40,7 @@ export function errorFromRefusal(
           ? `This review counts for ${requests} requests, and fewer are left of the ${quota} in this window. Try again in ${wait}.`
           : `The limit of ${counted(quota, "request", "requests")} in this window is reached. Try again in ${wait}.`;
       case "quota_exhausted":
-        return `The ${quota / 1000} s of engine time in this window are used up: more is available in ${wait}.`;
+        return `The ${quota / 1000} s of engine time in the window ${limit} are used up: more is available in ${wait}.`;
       case "concurrency_limited":
         return `The plan's maximum of ${counted(quota, "search", "searches")} at a time is reached: one of them should end within ${wait}.`;
     }

@@ -25,7 +25,7 @@ interface EnterOptions {
 
 export type LimitDecision =
   | { readonly kind: "admitted"; readonly admission: Admission; readonly windows: readonly RateWindow[] }
-  /** `windows` is empty if the engine time or the number of concurrent searches exceeds its limit. */
+  /** `windows` is empty if the number of concurrent searches exceeds its limit, or if the request was already counted. */
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
 export interface Admission {
@@ -68,8 +68,7 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
     return ask(account, async (store, counted) => {
       const windows = units.flatMap((unit) => countedWindows(counted, unit));
       const uses = await store.usesOf(windows.map(({ window }) => window));
-      const states = Map.groupBy(windowsFrom(windows, uses), ({ policy }) => policy);
-      return Array.from(states.values(), tightest);
+      return tightestOfEach(windowsFrom(windows, uses));
     });
   }
 
@@ -94,7 +93,8 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
         throw errorFromRefusal(refusalBy(usedUp), account);
       }
     },
-    windowsOf: (account: Account) => statesOf(account, ["request"]),
+    /** Returns the windows that the RateLimit headers report. */
+    windowsOf: (account: Account) => statesOf(account, ["request", "engine_ms"]),
     /**
      * Returns one window for each policy. If the caller and the address have separate windows, returns the window with less
      * quota.
@@ -122,6 +122,10 @@ async function enter(
     requests: taken.map(({ window }) => window),
     count: requests,
   };
+  const windowsOf = (uses: { engineTime: readonly WindowUse[]; requests: readonly WindowUse[] }) =>
+    requests === 0
+      ? []
+      : tightestOfEach([...windowsFrom(taken, uses.requests), ...windowsFrom(engineTime, uses.engineTime)]);
   const answer = await store.enter(asked, waiting);
   switch (answer.kind) {
     case "busy": {
@@ -132,20 +136,19 @@ async function enter(
     }
     case "exhausted": {
       const usedUp = windowsFrom(engineTime, answer.engineTime).filter(({ remaining }) => remaining === 0);
-      return { kind: "refused", refusal: refusalBy(usedUp), windows: [] };
+      return { kind: "refused", refusal: refusalBy(usedUp), windows: windowsOf(answer) };
     }
     case "full": {
-      const windows = windowsFrom(taken, answer.requests);
-      const full = windows.filter(({ remaining }) => remaining < requests);
-      return { kind: "refused", refusal: refusalBy(full), windows };
+      const full = windowsFrom(taken, answer.requests).filter(({ remaining }) => remaining < requests);
+      return { kind: "refused", refusal: refusalBy(full), windows: windowsOf(answer) };
     }
     case "admitted": {
-      const { place, requests: uses } = answer;
+      const { place } = answer;
       const admission: Admission = {
         leave: (engineMs, answered) => place.leave(engineMs, engineMs <= 0 && !answered),
         freePlace: place.free,
       };
-      return { kind: "admitted", admission, windows: windowsFrom(taken, uses) };
+      return { kind: "admitted", admission, windows: windowsOf(answer) };
     }
   }
 }
@@ -178,6 +181,11 @@ function countedWindows({ plan, subject, address }: Account, unit: CountedUnit):
 
 function windowsFrom(windows: readonly CountedWindow[], uses: readonly WindowUse[]): readonly RateWindow[] {
   return windows.map(({ policy }, index) => windowFrom(policy, uses[index] as WindowUse));
+}
+
+/** Returns one window for each policy: the caller and the address may have separate windows. */
+function tightestOfEach(windows: readonly RateWindow[]): readonly RateWindow[] {
+  return Array.from(Map.groupBy(windows, ({ policy }) => policy).values(), tightest);
 }
 
 /**

@@ -37,6 +37,14 @@ const refusals: RatePolicy = { name: "refusals", quota: 120, windowS: 60, unit: 
 /** 20 calls per second. No client needs more calls, and 20 calls per second use only a few per cent of a processor. */
 const calls: RatePolicy = { name: "calls", quota: 1200, windowS: 60, unit: "call" };
 
+/** The plan `keyless` has the same quota, so that a caller with a key never gets less engine time than without a key. */
+const engineDay: RatePolicy = {
+  name: "engine-day",
+  quota: 3_600_000,
+  windowS: 86_400,
+  unit: "engine_ms",
+};
+
 export const openPlan: Plan = {
   id: "keyless",
   requiresKey: false,
@@ -65,7 +73,13 @@ export const keylessPlan: Plan = {
     movetimeMaxMs: 5000,
     reviewPliesMax: 120,
     concurrent: 2,
-    rates: [{ name: "minute", quota: 60, windowS: 60, unit: "request" }, refusals, calls],
+    rates: [
+      { name: "minute", quota: 60, windowS: 60, unit: "request" },
+      { name: "engine-hour", quota: 300_000, windowS: 3600, unit: "engine_ms" },
+      engineDay,
+      refusals,
+      calls,
+    ],
   },
 };
 
@@ -76,12 +90,7 @@ export const freePlan: Plan = {
     ...openPlan.limits,
     nodesMax: 40_000_000,
     concurrent: 4,
-    rates: [
-      { name: "minute", quota: 240, windowS: 60, unit: "request" },
-      { name: "engine-day", quota: 3_600_000, windowS: 86_400, unit: "engine_ms" },
-      refusals,
-      calls,
-    ],
+    rates: [{ name: "minute", quota: 240, windowS: 60, unit: "request" }, engineDay, refusals, calls],
   },
 };
 

@@ -12,7 +12,10 @@ export function windowFrom(policy: RatePolicy, { used, endsInMs }: WindowUse): R
   return { policy, remaining: Math.max(0, policy.quota - used), resetMs: endsInMs };
 }
 
-/** Sets two headers of draft-ietf-httpapi-ratelimit-headers-10, such as `"minute";q=60;w=60` and `"minute";r=59;t=42`. */
+/**
+ * Sets two headers of draft-ietf-httpapi-ratelimit-headers-10, such as `"minute";q=60;w=60` and `"minute";r=59;t=42`. Engine time
+ * is in seconds, rounded down.
+ */
 export function setRateLimitHeaders(
   { answerHeaders, uncounted }: RequestOutcome,
   windows: readonly RateWindow[],
@@ -20,13 +23,19 @@ export function setRateLimitHeaders(
   if (windows.length === 0) {
     return;
   }
-  const policies = windows.map(({ policy: { name, quota, windowS } }) => `"${name}";q=${quota};w=${windowS}`);
-  const states = windows.map(
-    ({ policy, remaining, resetMs }) =>
-      `"${policy.name}";r=${Math.max(0, remaining - uncounted)};t=${Math.ceil(resetMs / 1000)}`,
+  const policies = windows.map(
+    ({ policy }) => `"${policy.name}";q=${shown(policy, policy.quota)};w=${policy.windowS}`,
   );
+  const states = windows.map(({ policy, remaining, resetMs }) => {
+    const left = policy.unit === "request" ? Math.max(0, remaining - uncounted) : remaining;
+    return `"${policy.name}";r=${shown(policy, left)};t=${Math.ceil(resetMs / 1000)}`;
+  });
   answerHeaders.set("ratelimit-policy", policies.join(", "));
   answerHeaders.set("ratelimit", states.join(", "));
+}
+
+function shown({ unit }: RatePolicy, amount: number): number {
+  return unit === "engine_ms" ? Math.floor(amount / 1000) : amount;
 }
 
 export function hasRateLimitHeaders({ answerHeaders }: RequestOutcome): boolean {

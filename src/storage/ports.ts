@@ -177,10 +177,18 @@ export interface AdmissionRequest {
 }
 
 export type AdmissionAnswer =
-  | { readonly kind: "admitted"; readonly place: AdmittedSearch; readonly requests: readonly WindowUse[] }
+  | (AdmissionUses & { readonly kind: "admitted"; readonly place: AdmittedSearch })
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
-  | { readonly kind: "exhausted"; readonly engineTime: readonly WindowUse[] }
-  | { readonly kind: "full"; readonly requests: readonly WindowUse[] };
+  /** A window of engine time has reached its quota. */
+  | (AdmissionUses & { readonly kind: "exhausted" })
+  /** A window of requests has no room for this request. */
+  | (AdmissionUses & { readonly kind: "full" });
+
+/** The uses of the windows of an {@link AdmissionRequest}, in the same order. */
+interface AdmissionUses {
+  readonly engineTime: readonly WindowUse[];
+  readonly requests: readonly WindowUse[];
+}
 
 export interface RunningSearch {
   readonly expectedMs: number;

@@ -236,6 +236,37 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       expect(await remainingOf(limits, account)).toEqual([0]);
     });
 
+    test(`a client without a key gets 300 s of engine time in an hour in ${name}, and a key of the same address gets more`, async () => {
+      const limits = await limitsOf();
+      const account = keyless(keylessPlan);
+      await run(limits, account, 299_999);
+      expect(await run(limits, account, 1)).toMatchObject({ kind: "admitted" });
+      const refused = await run(limits, account);
+      expect(refused).toMatchObject({
+        kind: "refused",
+        refusal: { code: "quota_exhausted", limit: "engine-hour", quota: 300_000 },
+        windows: [
+          { policy: { name: "minute" } },
+          { policy: { name: "engine-hour" }, remaining: 0 },
+          { policy: { name: "engine-day" }, remaining: 3_300_000 },
+        ],
+      });
+      const waitMs = refused.kind === "refused" ? refused.refusal.retryAfterMs : 0;
+      expect(waitMs).toBeGreaterThan(3_590_000);
+      expect(waitMs).toBeLessThanOrEqual(3_600_000);
+      expect(await run(limits, keyed(freePlan, "key", account.address))).toMatchObject({ kind: "admitted" });
+      expect(await run(limits, keyless(keylessPlan, "b"))).toMatchObject({ kind: "admitted" });
+    });
+
+    test(`a client without a key gets 3,600 s of engine time in a day in ${name}`, async () => {
+      const limits = await limitsOf();
+      const account = keyless(keylessPlan);
+      await run(limits, account, 3_600_000);
+      expect(await run(limits, account)).toMatchObject({
+        refusal: { limit: "engine-day", quota: 3_600_000 },
+      });
+    });
+
     test(`several keys of one address share the engine time counted in ${name}`, async () => {
       const limits = await limitsOf();
       await run(limits, keyed(plan, "one", "a"), 600);

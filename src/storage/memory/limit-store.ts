@@ -46,13 +46,12 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     if (concurrent !== undefined && running.length + ahead >= concurrent) {
       return { kind: "busy", running };
     }
-    const uses = engineTime.map(windows.of);
-    if (engineTime.some(({ quota }, index) => usedOf(uses[index]) >= quota)) {
-      return { kind: "exhausted", engineTime: uses };
+    const uses = { engineTime: engineTime.map(windows.of), requests: requests.map(windows.of) };
+    if (engineTime.some(({ quota }, index) => usedOf(uses.engineTime[index]) >= quota)) {
+      return { kind: "exhausted", ...uses };
     }
-    const before = requests.map(windows.of);
-    if (requests.some(({ quota }, index) => usedOf(before[index]) + count > quota)) {
-      return { kind: "full", requests: before };
+    if (requests.some(({ quota }, index) => usedOf(uses.requests[index]) + count > quota)) {
+      return { kind: "full", ...uses };
     }
     const takenAt = performance.now();
     const after = requests.map((window) => windows.add(window, count));
@@ -73,7 +72,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
         }
       },
     };
-    return { kind: "admitted", place, requests: after };
+    return { kind: "admitted", place, engineTime: uses.engineTime, requests: after };
   }
 
   return {

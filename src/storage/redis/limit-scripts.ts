@@ -96,10 +96,10 @@ local before = 2 + #asked.engineTime
 local engineTime, isExhausted = roomIn(asked.engineTime, 2, 1)
 local uses, isFull = roomIn(asked.requests, before, asked.count)
 if isExhausted then
-  return {'exhausted', engineTime}
+  return {'exhausted', engineTime, uses}
 end
 if isFull then
-  return {'full', uses}
+  return {'full', engineTime, uses}
 end
 local place = ''
 if asked.concurrent then
@@ -111,7 +111,7 @@ end
 for index, window in ipairs(asked.requests) do
   uses[index] = add(KEYS[before + index], asked.count, window.windowMs)
 end
-return {'admitted', place, uses}
+return {'admitted', engineTime, uses, place}
 `,
 );
 

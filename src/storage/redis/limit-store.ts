@@ -121,14 +121,13 @@ export function createRedisLimitStore(
         return { answer: { kind, running }, turn: String(third) };
       }
       case "exhausted":
-        return { answer: { kind, engineTime: usesFrom(first, asked.engineTime) } };
       case "full":
-        return { answer: { kind, requests: usesFrom(first, asked.requests) } };
+        return { answer: { kind, ...usesOf(asked, first, second) } };
       default: {
-        const uses = usesFrom(second, asked.requests);
-        const ends = uses.map(({ endsInMs }) => askedAt + endsInMs);
-        const place = placeOf(String(first), asked, ends);
-        return { answer: { kind: "admitted", place, requests: uses } };
+        const uses = usesOf(asked, first, second);
+        const ends = uses.requests.map(({ endsInMs }) => askedAt + endsInMs);
+        const place = placeOf(String(third), asked, ends);
+        return { answer: { kind: "admitted", place, ...uses } };
       }
     }
   }
@@ -192,6 +191,10 @@ interface Attempt {
 const turnsOf = ({ subject }: AdmissionRequest) => `turns:${subject}`;
 const placesOf = ({ subject }: AdmissionRequest) => `places:${subject}`;
 const windowOf = ({ rate, subject }: LimitWindow) => `window:${rate} ${subject}`;
+
+function usesOf({ engineTime, requests }: AdmissionRequest, timeReply: unknown, requestReply: unknown) {
+  return { engineTime: usesFrom(timeReply, engineTime), requests: usesFrom(requestReply, requests) };
+}
 
 function usesFrom(reply: unknown, windows: readonly LimitWindow[]): readonly WindowUse[] {
   const uses = listOf(reply);

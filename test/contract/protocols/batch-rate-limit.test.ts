@@ -34,7 +34,9 @@ test.each([
     const caller = await newCaller();
     const { status, headers } = await post(`${app.url}/v1/eval/batch`, { requests }, caller);
     expect(status).toBe(200);
-    expect(headers.get("ratelimit")).toMatch(new RegExp(`^"minute";r=${left};t=\\d+$`));
+    expect(headers.get("ratelimit")).toMatch(
+      new RegExp(`^"minute";r=${left};t=\\d+, "engine-day";r=\\d+;t=\\d+$`),
+    );
     expect(await leftOf(caller)).toBe(left);
   },
 );
@@ -44,7 +46,7 @@ test("the RateLimit header of a batch with JSON lines as response counts every i
   const headers = { ...caller, Accept: "application/x-ndjson" };
   const body = JSON.stringify({ requests: good(50) });
   const answer = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body });
-  expect(answer.headers.get("ratelimit")).toMatch(/^"minute";r=190;t=\d+$/);
+  expect(answer.headers.get("ratelimit")).toMatch(/^"minute";r=190;t=\d+, "engine-day";r=\d+;t=\d+$/);
   await answer.text();
   expect(await leftOf(caller)).toBe(190);
 });

@@ -22,7 +22,7 @@ export function LimitsView({ headers }: { readonly headers: Headers }) {
     }
     const window = windows[windowS] ?? duration(windowS * 1000);
     return unit === "engine_ms"
-      ? [`${duration(remaining)} of ${duration(quota)} of engine time left ${window}`]
+      ? [`${duration(remaining * 1000)} of ${duration(quota * 1000)} of engine time left ${window}`]
       : [
           `${remaining.toLocaleString("en")} of ${quota.toLocaleString("en")} ${units[unit ?? ""] ?? name} left ${window}`,
         ];

@@ -29,7 +29,8 @@ export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
    *
    * If it has only four or five fields, the clocks 0 and 1 are filled in (warning `clocks_defaulted`).
    * Castling rights whose king or rook is not in place and en passant squares without a legal capture
-   * are removed, with a warning. A castling field with file letters makes the position Chess960.
+   * are removed, with a warning. A castling field with file letters makes the position Chess960, and so do rights that fit
+   * only Chess960 (X-FEN, warning `chess960_assumed`), unless the option `uci_chess960` is false.
    *
    * @generated from field: string fen = 1;
    */
@@ -934,8 +935,8 @@ export type Rate = Message<"chess.analysis.v1.Rate"> & {
   windowS: number;
 
   /**
-   * What is counted: `request`, `engine_ms` for milliseconds of engine time, `refusal` for calls that were wrong or
-   * beyond the plan, or `call` for calls that are not analyses, which count by address. Others may be added.
+   * What is counted: `request`, `engine_ms` for milliseconds of engine time (seconds in the `RateLimit` headers,
+   * rounded down), `refusal` for calls that were wrong or beyond the plan, or `call` for calls that are not analyses, which count by address. Others may be added.
    *
    * @generated from field: string unit = 4;
    */
