@@ -244,9 +244,11 @@ function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNod
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }
 
-function keyOfBuild({ id, path, sha256, settings, reproducible }: EngineBuild): string {
-  // An engine may pass the self-test on one node and fail it on another node. Such nodes must not share results.
-  return `${id}|${path}|${sha256}|${settings.threads}|${settings.hashMb}${reproducible ? "" : "|irreproducible"}`;
+function keyOfBuild({ id, path, sha256, settings, reproducible, selfTestNodes }: EngineBuild): string {
+  // An engine may pass the self-test on one node and fail it on another node. Such nodes must not share results. If the engine
+  // is a script, the digest does not change with the binary that the script runs, but the number of nodes does.
+  const tested = reproducible ? selfTestNodes : "irreproducible";
+  return `${id}|${path}|${sha256}|${settings.threads}|${settings.hashMb}|${tested}`;
 }
 
 function keyOfOptions(options: OptionValues): string {

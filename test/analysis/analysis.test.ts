@@ -109,6 +109,8 @@ describe("two requests have different keys", () => {
       other({ settings: { hashMb: 32, threads: 1 } }),
       other({ settings: { hashMb: 16, threads: 2 } }),
       other({ reproducible: false }),
+      other({ selfTestNodes: 6130 }),
+      other({ selfTestNodes: 6131 }),
       keyOfRequest({ effectiveOptions: { syzygy_50_move_rule: false } }),
     ];
     expect(new Set(keys).size).toBe(keys.length);
