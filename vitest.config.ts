@@ -33,7 +33,8 @@ export default defineConfig({
     ...lane(),
     // Files share the modules that one worker has read: reading them anew takes longer than most of the tests.
     isolate: false,
-    setupFiles: ["test/support/real-clock.ts"],
+    setupFiles: ["test/support/real-clock.ts", "test/support/fixed-seed.ts"],
+    env: { FUZZ_SEED: process.env.FUZZ_SEED ?? "1" },
     // Most of them wait for engines and timers, so there can be more than cores; vitest's own choice is one less.
     maxWorkers: 4,
     expect: { poll: { timeout: patienceMs } },

@@ -26,6 +26,11 @@ const steps: Readonly<Record<string, Step>> = {
     guards: "no input breaks a parser, a codec or the service",
     programs: ["python3"],
   },
+  properties: {
+    command:
+      'export FUZZ_SEED=$(od -An -N4 -tu4 /dev/urandom | tr -d " "); files=$(grep -rl fc.assert test --include="*.test.ts"); echo "To run this again: FUZZ_SEED=$FUZZ_SEED npx vitest run" $files; vitest run $files',
+    guards: "the property tests of npm test, with a random seed",
+  },
   referee: {
     command: "FUZZ_FENS=200000 npm run test:referee",
     guards: "positions are valid exactly if python-chess or the written policy says so",
