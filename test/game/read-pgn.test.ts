@@ -297,8 +297,10 @@ function mainLineIn(text: string): string {
     .replaceAll(new RegExp(`^\\s*\\[[^\\s${quotes}]+ *[${quotes}][^\\n]*?[${quotes}] *\\]`, "gm"), "")
     .replaceAll(/\{[^}]*\}|(?<![{][^}]*);.*$|^%.*$/gm, " ")
     .replaceAll("♘", "N")
+    // The file of a target square and the sign of a capture may be capital letters, also behind a piece: `BH6`, `eXD5`.
+    .replaceAll(/[A-H](?=[1-8](?![0-9A-Za-z]))/g, (file) => file.toLowerCase())
+    .replaceAll(/X(?=[a-h][1-8])/g, "x")
     .replaceAll(/\b[kqrn](?=[a-h]?[1-8]?[-x:]?[a-h][1-8])/g, (piece) => piece.toUpperCase())
-    .replaceAll(/\b[A-H][1-8]\b/g, (square) => square.toLowerCase())
     .replaceAll(/[()]|[^()]+/g, (part) => {
       depth += part === "(" ? 1 : part === ")" ? -1 : 0;
       return depth === 0 && part !== ")" ? part : " ";
