@@ -37,7 +37,7 @@ interface NodeOptions {
   readonly url: string;
   readonly prefix: string;
   readonly askMaxMs: number;
-  readonly claimTimes?: NonNullable<Parameters<typeof createRedisClaims>[1]["times"]>;
+  readonly claimTimes?: Parameters<typeof createRedisClaims>[1]["times"];
 }
 
 export async function openNode({
