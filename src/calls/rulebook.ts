@@ -16,6 +16,8 @@ export interface PlayedMoves {
   /** A FEN, or `startpos`. */
   readonly fen: string;
   readonly moves: readonly string[];
+  /** If undefined, the castling rights and the castling moves decide. */
+  readonly chess960?: boolean | undefined;
 }
 
 export interface MovesOfPgn extends PlayedMoves {
@@ -47,11 +49,15 @@ export type Rulebook = ReturnType<typeof createRulebook>;
 export function createRulebook({ beginWork, gate }: RulebookOptions) {
   return {
     /** Throws a KibitzError about `fen`, `moves` or the caller's limits. If `counted` is set, the limits count one request. */
-    async play({ fen, moves }: PlayedMoves, check?: () => void, counted?: Counted): Promise<PlayedPosition> {
+    async play(
+      { fen, moves, chess960 }: PlayedMoves,
+      check?: () => void,
+      counted?: Counted,
+    ): Promise<PlayedPosition> {
       await (counted && gate.refuseUsedUp(counted.account));
       const turn = beginWork(check);
       try {
-        const game = await inTurns(playMoves({ fen, moves }), turn);
+        const game = await inTurns(playMoves({ fen, moves, chess960 }), turn);
         const legal = nameLegalMoves(game.last);
         await (counted && gate.admitRules(counted));
         return playedPosition(game, legal);

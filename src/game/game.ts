@@ -40,14 +40,14 @@ export interface Game extends LegalGame {
   readonly positions: readonly Position[];
 }
 
-type MovesOfGame = Pick<PositionInput, "fen" | "moves">;
+type MovesOfGame = Pick<PositionInput, "fen" | "moves"> & Partial<Pick<PositionInput, "chess960">>;
 
 /** Plays moves in UCI or SAN. Throws a KibitzError for the field `fen` or `moves`. */
-export function* playMoves({ fen, moves }: MovesOfGame): Generator<void, PlayedGame> {
-  const validation = yield* validateStartInSlices({ fen, moves, chess960: undefined });
+export function* playMoves({ fen, moves, chess960: given }: MovesOfGame): Generator<void, PlayedGame> {
+  const validation = yield* validateStartInSlices({ fen, moves, chess960: given });
   if (validation.kind === "violations") {
     // Validate again with the moves, so that the suggestion contains the moves.
-    const whole = yield* validatePositionInSlices({ fen, moves, chess960: undefined });
+    const whole = yield* validatePositionInSlices({ fen, moves, chess960: given });
     throw errorFromPositionViolations(whole.kind === "violations" ? whole : validation);
   }
   const played = yield* playGame(validation.position, moves);

@@ -4,6 +4,7 @@ import { inOneGo } from "../../src/chess/in-one-go.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { splitGames } from "../../src/game/split-games.ts";
 import { errorOf, gameOf } from "./games.ts";
+import { gameWithLine, headerLines, pawnEnding } from "./header-lines.ts";
 
 const three =
   '% exported\n[Event "a"]\n\n1. e4 e5\n\n2. Nf3 *\n\n[Event "b"]\n[Site "y"]\r\n1. d4 {does not end\n\n[Event "c"]\n\n1. c4 { [x "y"] }\n';
@@ -100,45 +101,8 @@ test.each([
   expect(errorOf(() => gameOf(text + next)).code).toBe("invalid_pgn");
 });
 
-const pawnEnding = "4k3/8/8/8/8/8/4P3/4K3 w - - 0 1";
-
-/** Lines between two tags, with the part that the error names. Undefined if the game is read. */
-const headerLines: readonly (readonly [line: string, named: string | undefined])[] = [
-  ["[WhiteElo 2000]", "[WhiteElo"],
-  ["[WhiteElo ]", "[WhiteElo"],
-  ["[White]", "[White]"],
-  ['[White x"]', "[White"],
-  ['[White Elo "2000"]', "[White"],
-  ['[Weiß "x"]', "[Weiß"],
-  ['[Белые "x"]', "[Белые"],
-  ['[White.Elo "1"]', "[White.Elo"],
-  ['[White/Elo "1"]', "[White/Elo"],
-  ["[Annotator e4 e5]", "[Annotator"],
-  ['[White "e4"] [X e4]', "[X"],
-  ['WhiteElo "2000"]', "WhiteElo"],
-  ['[White "A"],', undefined],
-  ['[White "A"].', undefined],
-  ['[White "A"]]', "]"],
-  ['[White "A"]trailing', "trailing"],
-  ['[White "A\nb"]', "[White"],
-  ["notes on e4 and d4", "notes"],
-  ["( e4 )", "("],
-  ["---", "---"],
-  ["--", "--"],
-  ["*", "*"],
-  ["1-0", "1-0"],
-  ['[White "A"] *', "*"],
-  ["\u200b", undefined],
-  ['[White "A"]\u200b', undefined],
-  ['\u200b[White "A"]', undefined],
-  ['\u2060[White "A"]\u200d', undefined],
-  ['\u00a0[White "A"]', undefined],
-  ['\f[White "A"]', undefined],
-  ['\u001a[White "A"]', undefined],
-];
-
 test.each(headerLines)("the line %j between tags does not begin a game", async (line, named) => {
-  const text = `[Event "x"]\n[FEN "${pawnEnding}"]\n${line}\n[Black "B"]\n\n1. e4 *\n\n`;
+  const text = gameWithLine(line);
   const next = '[Event "y"]\n\n1. d4 *\n';
   for (const characters of [1, 7, 10_000]) {
     const games = await split(text + next, characters);

@@ -2,6 +2,7 @@ import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { isPlainMove, type MovesOfPgn, type PlayedMoves, readPastedFen } from "../../calls/rulebook.ts";
 import { errorFromUnknown, errorFromViolations, type Violation } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
+import { movesInText } from "../../text/moves-in-text.ts";
 import { didYouMean } from "../../text/nearest-name.ts";
 import { echo, nameOfJson, type Plain } from "../../text/plain-text.ts";
 import type { Caller } from "./caller.ts";
@@ -45,11 +46,67 @@ function isEmpty(value: unknown, type: unknown): boolean {
     : Array.isArray(value) && value.length === 0 && type !== "string";
 }
 
-/** Corrects each move or FEN that can have only one meaning. `notes` describe the changes. */
-export async function correctArguments(
-  sent: Plain,
-  caller: Caller,
-): Promise<{ readonly args: Plain; readonly notes: readonly string[] }> {
+interface CorrectedArguments {
+  readonly args: Plain;
+  readonly notes: readonly string[];
+}
+
+/**
+ * Corrects each move or FEN that can have only one meaning. `notes` describe the changes. If the argument `chess960` is given,
+ * rewrites the FEN so that it has this meaning without the argument.
+ */
+export async function correctArguments(sent: Plain, caller: Caller): Promise<CorrectedArguments> {
+  const listed = withLists(sent);
+  const corrected = await correctTexts(listed.args, caller);
+  const { args, notes } = await withMeaningOf960(corrected.args, caller);
+  return { args, notes: [...listed.notes, ...corrected.notes, ...notes] };
+}
+
+/** Splits moves that were sent as one text. */
+function withLists(sent: Plain): CorrectedArguments {
+  const texts = ["moves", "candidates"].flatMap((name) => {
+    const text = sent[name];
+    const moves = typeof text === "string" ? movesInText(text) : undefined;
+    return moves ? [[name, moves] as const] : [];
+  });
+  return {
+    args: { ...sent, ...Object.fromEntries(texts) },
+    notes: texts.map(
+      ([name, moves]) =>
+        `\`${name}\` was read as a list: ${moves.slice(0, changesShown).join(", ")}${moves.length > changesShown ? " …" : ""}.`,
+    ),
+  };
+}
+
+async function withMeaningOf960({ chess960, ...args }: Plain, caller: Caller): Promise<CorrectedArguments> {
+  if (chess960 === undefined) {
+    return { args, notes: [] };
+  }
+  if (typeof chess960 !== "boolean") {
+    throw wrongType("chess960", "must be true or false", chess960);
+  }
+  if (args.pgn !== undefined) {
+    const message =
+      "`chess960` belongs to `fen`: a PGN says in its tag Variant that it is a game of Chess960.";
+    throw errorFromViolations([{ pointer: "/chess960", code: "invalid_type", message }]);
+  }
+  try {
+    const { fen, warnings } = await caller.playUncounted({
+      fen: playedMovesOf(args).fen,
+      moves: [],
+      chess960,
+    });
+    return { args: { ...args, fen }, notes: warnings };
+  } catch (thrown) {
+    if (errorFromUnknown(thrown).violations.length === 0) {
+      throw thrown;
+    }
+    // The FEN is invalid. The call of the service reports its errors.
+    return { args, notes: [] };
+  }
+}
+
+async function correctTexts(sent: Plain, caller: Caller): Promise<CorrectedArguments> {
   const own = Array.isArray(sent.moves) ? sent.moves : [];
   const pasted = typeof sent.fen === "string" ? readPastedFen(sent.fen, own) : undefined;
   const args: Plain = { ...sent, ...pasted };
@@ -173,9 +230,13 @@ export async function readGameArguments(
     if (violation?.code !== "invalid_pgn" || typeof english !== "string") {
       throw thrown;
     }
-    // The error has a suggestion only if the piece letters belong to exactly one other language.
+    // The error has a suggestion only if the text has exactly one meaning.
     const { warnings = [], ...game } = await caller.readGame(english, ply);
-    return { ...game, warnings: ["The pieces of `pgn` have letters of another language.", ...warnings] };
+    const note =
+      english.length === String(pgn).length
+        ? "The pieces of `pgn` have letters of another language, or its pawns have a letter."
+        : "`pgn` was percent-encoded.";
+    return { ...game, warnings: [note, ...warnings] };
   }
 }
 

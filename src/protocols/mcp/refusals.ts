@@ -19,9 +19,18 @@ export function refusedAnswer(code: number, message: string, id: string | number
 /** The maximum number of characters of an id or a progress token. Answers and progress reports repeat these texts. */
 const echoedMaxCharacters = 256;
 
-/** Returns the answer to a message whose id or progress token is too long. Returns undefined for other messages. */
+/**
+ * Returns the answer to a message whose id or progress token is too long, or is a number that JSON parsers round, so that the
+ * client could not find the request of an answer. Returns undefined for other messages.
+ */
 export function refusalOfLongId({ id, params }: Plain) {
   const { progressToken } = Object(Object(params)._meta) as Plain;
+  if (isRounded(id)) {
+    return refusedAnswer(invalidRequest, `The id of a request ${beyond}.`);
+  }
+  if (isRounded(progressToken)) {
+    return refusedAnswer(invalidParams, `\`params._meta.progressToken\` ${beyond}.`, idOf({ id }));
+  }
   const most = `must have at most ${echoedMaxCharacters} characters, not`;
   if (isTooLong(id)) {
     return refusedAnswer(invalidRequest, `The id of a request ${most} ${id.length}.`);
@@ -33,10 +42,17 @@ export function refusalOfLongId({ id, params }: Plain) {
   return undefined;
 }
 
-/** Returns the id of a message, for the answer that rejects the message. Returns null if the id is missing or too long. */
+/** Returns the id of a message, for the answer that rejects the message. Returns null if the id is missing, too long or rounded. */
 export function idOf(message: unknown): string | number | null {
   const { id } = Object(message) as Plain;
-  return typeof id === "number" || (typeof id === "string" && !isTooLong(id)) ? id : null;
+  const isUsable = typeof id === "number" ? !isRounded(id) : typeof id === "string" && !isTooLong(id);
+  return isUsable ? (id as string | number) : null;
+}
+
+const beyond = "must be a text or an integer of at most 2^53 - 1, because JSON parsers round larger numbers";
+
+function isRounded(value: unknown): boolean {
+  return typeof value === "number" && Math.abs(value) > Number.MAX_SAFE_INTEGER;
 }
 
 function isTooLong(value: unknown): value is string {

@@ -85,6 +85,11 @@ export const argument = {
     description: `Moves played from fen, SAN (Nf3) or UCI (g1f3), one item each, at most ${movesMax}. The position after them is meant.`,
     default: [],
   },
+  chess960: {
+    type: "boolean",
+    description:
+      "Whether fen is a Chess960 position. Leave it out: the castling rights and the moves say so in nearly all cases.",
+  },
   depth: {
     type: "integer",
     ...boundsOf("depth"),

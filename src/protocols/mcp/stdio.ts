@@ -1,7 +1,6 @@
 import { type Readable, Transform, type Writable } from "node:stream";
 import { deserializeMessage } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Plain } from "../../text/plain-text.ts";
 import { idOf, invalidRequest, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 import { tidyMessage } from "./tidy-message.ts";
@@ -78,8 +77,14 @@ function readLine(line: string): string | Refused {
   try {
     const sent: unknown = JSON.parse(line);
     id = idOf(sent);
+    const refused = refusalOfLongId(Object(sent));
+    if (refused) {
+      return refused;
+    }
     const message = JSON.stringify(tidyMessage(sent));
-    return refusalOfLongId(deserializeMessage(message) as unknown as Plain) ?? message;
+    // Throws an error if the line is no message of JSON-RPC.
+    deserializeMessage(message);
+    return message;
   } catch (thrown) {
     const [code, text] =
       thrown instanceof SyntaxError

@@ -58,8 +58,33 @@ describe("answers of tools", () => {
 
   test("an MCP tool analyzes a game with German piece letters, and mentions the language", async () => {
     const { text } = await ask("analyze_position", { pgn: "1. e4 e5 2. Sf3 Sc6", depth: 1 });
-    expect(text).toMatch(/^Note: The pieces of `pgn` have letters of another language\.$/m);
+    expect(text).toMatch(
+      /^Note: The pieces of `pgn` have letters of another language, or its pawns have a letter\.$/m,
+    );
     expect(text).toContain("r1bqkbnr/pppp1ppp/2n5/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R w KQkq - 2 3");
+  });
+
+  test.each([
+    ["that was escaped twice", '[Event \\"x\\"]\\n\\n1. e4 e5', /escaped twice or in quotation marks/],
+    ["that is percent-encoded", "1.%20e4%20e5", /`pgn` was percent-encoded/],
+    ["whose pawns have a letter", "1. Pe4 Pe5", /its pawns have a letter/],
+  ])("an MCP tool analyzes a game %s, with a note", async (_, pgn, note) => {
+    const { text } = await ask("analyze_position", { pgn, depth: 1 });
+    expect(text).toMatch(note);
+    expect(text).toContain("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2");
+  });
+
+  test("the MCP tool review_game reads a game that was escaped twice", async () => {
+    const { structured } = await ask("review_game", { pgn: '[Event \\"x\\"]\\n\\n1. e4 e5', depth: 1 });
+    expect(structured?.moves).toMatchObject([{ san: "e4" }, { san: "e5" }]);
+  });
+
+  test("MCP tools read moves that are sent as one text, with a note", async () => {
+    const { text, structured } = await ask("play_moves", { moves: "1. e4 e5 2.Nf3" });
+    expect(text).toContain("`moves` was read as a list: e4, e5, Nf3.");
+    expect(structured?.fen).toBe("rnbqkbnr/pppp1ppp/8/4p3/4P3/5N2/PPPP1PPP/RNBQKB1R b KQkq - 1 2");
+    const compared = await ask("compare_moves", { candidates: "e4, d4", depth: 1 });
+    expect(compared.text).toContain("`candidates` was read as a list: e4, d4.");
   });
 
   test.each([

@@ -318,6 +318,20 @@ describe("MCP ids and progress tokens may have at most 256 characters", () => {
   });
 });
 
+test("an MCP message whose id is a number that JSON parsers round is refused with the id null", async () => {
+  for (const [message, headers] of [newMessage, oldMessage].map((of) => {
+    const { headers, body } = of("tools/call", play);
+    return [JSON.stringify({ ...body, id: 7 }).replace('"id":7', '"id":9007199254740993'), headers] as const;
+  })) {
+    const response = await fetch(`${app.url}/mcp`, { method: "POST", headers, body: message });
+    expect(response.status).toBe(400);
+    expect(await response.json()).toMatchObject({
+      id: null,
+      error: { code: -32600, message: expect.stringContaining("2^53 - 1") },
+    });
+  }
+});
+
 describe("other methods", () => {
   test.each(["GET", "DELETE", "PUT"])(
     "%s /mcp gets 405, because the server has no sessions",

@@ -54,6 +54,7 @@ test.each([
   ['{"id":1,"method":"ping"}', -32600, "A line is no message of JSON-RPC"],
   ["null", -32600, "A line is no message of JSON-RPC"],
   [ping("x".repeat(257)).trim(), -32600, "at most 256 characters, not 257"],
+  ['{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', -32600, "2^53 - 1, because JSON parsers round"],
   [
     JSON.stringify({
       jsonrpc: "2.0",

@@ -9,6 +9,7 @@ const inputSchema = objectSchema(
   {
     fen: argument.fen,
     moves: argument.moves,
+    chess960: argument.chess960,
     pgn: argument.pgn,
     ply: {
       type: "integer",

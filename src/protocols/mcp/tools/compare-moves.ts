@@ -14,6 +14,7 @@ const inputSchema = objectSchema(
   {
     fen: argument.fen,
     moves: argument.moves,
+    chess960: argument.chess960,
     candidates: {
       type: "array",
       items: argument.moves.items,

@@ -5,7 +5,10 @@ import { answerSchema, argument, listOf, nullable, objectSchema, result } from "
 import { describePosition, halfMovesText, moveText, nameOfSide, notesText, textOf } from "../text.ts";
 import type { Tool, ToolAnswer } from "../tool.ts";
 
-const inputSchema = objectSchema({ fen: argument.fen, moves: argument.moves }, []);
+const inputSchema = objectSchema(
+  { fen: argument.fen, moves: argument.moves, chess960: argument.chess960 },
+  [],
+);
 
 const outputSchema = answerSchema({
   last_move: nullable(result.move),

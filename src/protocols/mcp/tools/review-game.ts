@@ -27,6 +27,7 @@ const inputSchema = objectSchema(
       ...argument.moves,
       description: `The game's moves, instead of pgn. ${argument.moves.description}`,
     },
+    chess960: argument.chess960,
     depth: { ...argument.depth, description: `${argument.depth.description} It is that of every position.` },
   },
   [],
