@@ -17,6 +17,7 @@ const otherPosition = /[?&](?:move\w*|pgn|play)=./i;
 /** Matches a web address of a page about a chess variant. */
 const otherRules =
   /[?&]variant=(?!(?:standard|fromPosition)?(?:&|$))|\/variants?\/|atomic|antichess|crazyhouse|horde|king.?of.?the.?hill|racing.?kings|three.?check|chess.?960/i;
+const percentEncoded = /^[1-8kqrbnp]{1,8}(?:%2F|\/)[\w%/-]*$/i;
 const plainFen = /^(?:[1-8kqrbnp]{1,8}\/){7}[1-8kqrbnp]{1,8}(?: [\w-]+){0,5}$/i;
 
 /**
@@ -27,7 +28,7 @@ export function readPastedFen(
   text: string,
   moves: readonly string[],
 ): (SuggestedPosition & { readonly fen: string }) | undefined {
-  const bare = text.length > pastedMaxCharacters ? "" : alone(text);
+  const bare = text.length > pastedMaxCharacters ? "" : decoded(alone(text));
   const [written = "", behind, ...more] = plainDashes(fenOfAddress(bare) ?? bare)
     .replaceAll(/\s/.test(bare) ? "%20" : /\+|%20/g, " ")
     .replaceAll(/(?:[\s_\u200b\ufeff]|&nbsp;)+/g, " ")
@@ -42,6 +43,11 @@ export function readPastedFen(
     return undefined;
   }
   return behind ? { fen, moves: behind.split(" ") } : { fen };
+}
+
+/** Decodes a percent-encoded FEN, as clients of APIs with GET requests send it. */
+function decoded(text: string): string {
+  return percentEncoded.test(text) ? text.replaceAll(/%20/g, " ").replaceAll(/%2f/gi, "/") : text;
 }
 
 function alone(text: string): string {

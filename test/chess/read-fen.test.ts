@@ -70,6 +70,15 @@ describe("the text of a FEN", () => {
     },
   );
 
+  test.each([
+    ["by encodeURIComponent", encodeURIComponent(startFen)],
+    ["except its slashes", startFen.replaceAll(" ", "%20")],
+    ["in small letters", encodeURIComponent(startFen).replaceAll("%2F", "%2f")],
+    ["with text before it", `fen=${encodeURIComponent(startFen)}`],
+  ])("a FEN that is percent-encoded %s is refused, and the decoded FEN is suggested", (_, written) => {
+    expect(suggestionOf(written)).toBe(startFen);
+  });
+
   test("a FEN with underscores is refused, and the FEN with spaces is suggested", () => {
     expect(refusalOf(startFen.replaceAll(" ", "_"))).toContain("its fields separated by spaces");
     expect(suggestionOf(startFen.replaceAll(" ", "_"))).toBe(startFen);
