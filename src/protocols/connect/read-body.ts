@@ -143,7 +143,9 @@ async function* partsOf(req: NodeRequest, count: CountBytes): AsyncIterable<Uint
       yield part;
     }
   } catch (error) {
-    throw error instanceof KibitzError ? error : new ClientDisconnected();
+    // Only an error of the stream, which has a code, means that the client has disconnected.
+    const isOfStream = error instanceof Error && !(error instanceof KibitzError) && "code" in error;
+    throw isOfStream ? new ClientDisconnected() : error;
   }
   if (!hasArrived(req)) {
     throw new ClientDisconnected();

@@ -81,11 +81,19 @@ async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget):
     if ((error as NodeJS.ErrnoException).code === "ERR_BUFFER_TOO_LARGE") {
       throw tooLarge(maxBytes);
     }
+    if (!isInvalidData(error)) {
+      throw error;
+    }
     throw new KibitzError(
       "malformed_http",
       `The body is not valid ${encoding}, although its Content-Encoding says so.`,
     );
   }
+}
+
+function isInvalidData(error: unknown): boolean {
+  // Node gives an error of zlib the name of zlib's return code, such as Z_DATA_ERROR, or Z_BUF_ERROR if the data end too early.
+  return error instanceof Error && "code" in error && /^Z_(DATA|BUF|NEED)/.test(String(error.code));
 }
 
 /** Brotli is not supported, because 39 bytes of Brotli make the decoder allocate 16 MB. */
