@@ -2,6 +2,7 @@ import type { SearchTime } from "../analysis/expected-time.ts";
 import type { MemoryLimitStore } from "../storage/memory/limit-store.ts";
 import {
   type AdmissionRequest,
+  type AdmittedSearch,
   type LimitStore,
   type QuotaWindow,
   StoreUnavailable,
@@ -21,6 +22,8 @@ interface EnterOptions {
    * Without a signal, the request is rejected instead.
    */
   readonly waiting?: AbortSignal | undefined;
+  /** Called at once when the request is admitted. The admission must end, even if this function's caller never gets it. */
+  readonly onAdmitted?: (admission: Admission) => void;
 }
 
 export type LimitDecision =
@@ -108,7 +111,7 @@ async function enter(
   store: LimitStore,
   account: Account,
   time: SearchTime,
-  { requests = 1, waiting }: EnterOptions = {},
+  { requests = 1, waiting, onAdmitted }: EnterOptions = {},
 ): Promise<LimitDecision> {
   const { subject, plan } = account;
   const { concurrent } = plan.limits;
@@ -126,7 +129,11 @@ async function enter(
     requests === 0
       ? []
       : tightestOfEach([...windowsFrom(taken, uses.requests), ...windowsFrom(engineTime, uses.engineTime)]);
-  const answer = await store.enter(asked, waiting);
+  const admissionOf = (place: AdmittedSearch): Admission => ({
+    leave: (engineMs, answered) => place.leave(engineMs, engineMs <= 0 && !answered),
+    freePlace: place.free,
+  });
+  const answer = await store.enter(asked, waiting, (place) => onAdmitted?.(admissionOf(place)));
   switch (answer.kind) {
     case "busy": {
       const quota = concurrent ?? 0;
@@ -143,12 +150,7 @@ async function enter(
       return { kind: "refused", refusal: refusalBy(full), windows: windowsOf(answer) };
     }
     case "admitted": {
-      const { place } = answer;
-      const admission: Admission = {
-        leave: (engineMs, answered) => place.leave(engineMs, engineMs <= 0 && !answered),
-        freePlace: place.free,
-      };
-      return { kind: "admitted", admission, windows: windowsOf(answer) };
+      return { kind: "admitted", admission: admissionOf(answer.place), windows: windowsOf(answer) };
     }
   }
 }

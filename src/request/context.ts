@@ -217,7 +217,7 @@ export interface RequestOutcome {
    * bytes.
    */
   readBytes: number;
-  /** True if an error that nothing caught has ended the request. Its handler may still run, and must then be aborted. */
+  /** True if an error has ended the request from outside its call. What still runs of the call must then be aborted. */
   hasFailed: boolean;
   /** The number of requests in a batch that are not counted yet. The RateLimit headers already subtract these requests. */
   uncounted: number;

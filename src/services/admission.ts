@@ -45,15 +45,25 @@ export type AdmissionControl = ReturnType<typeof createAdmissionControl>;
 
 /** @param ending when this signal aborts, requests that wait for the end of a search are rejected with the abort reason */
 export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"], ending?: AbortSignal) {
-  /** Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or with the abort reason of `waiting`. */
+  /**
+   * Rejects with `rate_limited`, `quota_exhausted` or `concurrency_limited`, or with the abort reason of `waiting`.
+   * `held` disposes of the admission, also if a step after the admission fails.
+   */
   async function admit(
     request: ValidatedRequest,
-    { account, outcome, signal }: ReadCall,
+    call: ReadCall,
+    held: DisposableStack,
     { waiting, requests = 1, counted }: AdmissionOptions = {},
   ): Promise<Admitted> {
+    const { account, outcome } = call;
     const time = timeOf(request, account.plan.limits.movetimeMaxMs);
     const either = waiting && ending ? AbortSignal.any([waiting, ending]) : waiting;
-    const decision = await limits.enter(account, time, { requests, waiting: either });
+    const admitted = held.use(new Admitted(time, call));
+    const decision = await limits.enter(account, time, {
+      requests,
+      waiting: either,
+      onAdmitted: (admission) => admitted.begin(admission),
+    });
     if (decision.kind === "refused") {
       setRateLimitHeaders(outcome, decision.windows);
       const error = errorFromRefusal(decision.refusal, account, requests);
@@ -62,33 +72,33 @@ export function createAdmissionControl(limits: Limits, timeOf: Analyzer["timeOf"
     counted?.();
     outcome.isCounted = true;
     setRateLimitHeaders(outcome, decision.windows);
-    return new Admitted(decision.admission, time, signal);
+    return admitted;
   }
 
   return {
     admit,
     /** The rate limits count a review as several requests. `positions` is the number of positions that need a search. */
-    async admitReview(first: ValidatedRequest, positions: number, call: ReadCall) {
-      const review = await admit(first, call, { requests: requestsOfReview(positions) });
+    async admitReview(first: ValidatedRequest, positions: number, call: ReadCall, held: DisposableStack) {
+      const review = await admit(first, call, held, { requests: requestsOfReview(positions) });
       let hasBegun = false;
       return {
         /** If the caller has too many concurrent searches, waits until a search ends or `signal` aborts. */
-        async admit(request: ValidatedRequest, signal: AbortSignal): Promise<{ terms: Terms } & Disposable> {
+        async admit(request: ValidatedRequest, signal: AbortSignal, held: DisposableStack): Promise<Terms> {
           if (!hasBegun) {
             hasBegun = true;
-            return { terms: review.terms, [Symbol.dispose]: () => review.freePlace() };
+            held.defer(() => review.freePlace());
+            return review.terms;
           }
-          const next = await admit(request, call, { waiting: signal, requests: 0 });
+          const next = await admit(request, call, held, { waiting: signal, requests: 0 });
           const onEngineTime = (engineMs: number) => {
             next.terms.onEngineTime(engineMs);
             // Count the review even if the client disconnects before the first move, because an engine was used.
             review.answered();
           };
-          return { terms: { ...next.terms, onEngineTime }, [Symbol.dispose]: () => next[Symbol.dispose]() };
+          return { ...next.terms, onEngineTime };
         },
         /** Call this after the client got the first move. A review without moves and without engine time is not counted. */
         answered: () => review.answered(),
-        [Symbol.dispose]: () => review[Symbol.dispose](),
       };
     },
     /** Admits a request that needs no engine. The rate limits count one request. */
@@ -111,20 +121,24 @@ const noTime: SearchTime = { expectedMs: 0, longestMs: 0 };
 /** Disposing of this object charges the engine time of the request. */
 export class Admitted implements Disposable {
   readonly terms: Terms;
-  readonly #admission: Admission;
-  readonly #signal: AbortSignal;
+  readonly #call: ReadCall;
+  /** Undefined if the request is not admitted, or not yet. */
+  #admission: Admission | undefined;
   #engineMs = 0;
   #answered = false;
 
-  constructor(admission: Admission, time: SearchTime, signal: AbortSignal) {
-    this.#admission = admission;
-    this.#signal = signal;
+  constructor(time: SearchTime, call: ReadCall) {
+    this.#call = call;
     this.terms = {
       ...time,
       onEngineTime: (engineMs) => {
         this.#engineMs = engineMs;
       },
     };
+  }
+
+  begin(admission: Admission): void {
+    this.#admission = admission;
   }
 
   /**
@@ -137,11 +151,13 @@ export class Admitted implements Disposable {
 
   /** Call this when the search has ended, so that the caller may start another search. The request continues. */
   freePlace(): void {
-    this.#admission.freePlace();
+    this.#admission?.freePlace();
   }
 
   [Symbol.dispose](): void {
-    this.#admission.leave(this.#engineMs, this.#answered || this.#signal.aborted);
+    const { signal, outcome } = this.#call;
+    const isAbandoned = signal.aborted && !outcome.hasFailed;
+    this.#admission?.leave(this.#engineMs, this.#answered || isAbandoned);
   }
 }
 

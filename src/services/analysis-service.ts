@@ -26,16 +26,17 @@ export function createAnalysisService(
   const evaluateBatch = createBatchEvaluation(options);
 
   /** If the caller has a batch or review in flight, a single request may wait instead of being rejected. */
-  async function admit(request: ValidatedRequest, call: Call): Promise<Admitted> {
+  async function admit(request: ValidatedRequest, call: Call, held: DisposableStack): Promise<Admitted> {
     return longCalls.admitSingle(call.account.subject, call.signal, (waiting) =>
-      gate.admit(request, call, { waiting }),
+      gate.admit(request, call, held, { waiting }),
     );
   }
 
   const analyze: Methods["evaluate"] = async (message, call) => {
     const { account, signal } = call;
     const request = await preflight.request(message, call);
-    using admitted = await admit(request, call);
+    using held = new DisposableStack();
+    const admitted = await admit(request, call, held);
     const analysis = await analyzer.analyze(request, flowOf(account.subject), signal, admitted.terms);
     admitted.answered();
     return messageFromAnalysis(analysis);
@@ -49,7 +50,8 @@ export function createAnalysisService(
       async *streamEvaluate(message, call) {
         const { account, signal } = call;
         const request = await preflight.request(message, call);
-        using admitted = await admit(request, call);
+        using held = new DisposableStack();
+        const admitted = await admit(request, call, held);
         const id = uuidv7();
         let depth = 0;
         // If the client reads slowly, it misses some states. The search does not wait for the client.

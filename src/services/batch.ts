@@ -100,7 +100,9 @@ export function createBatchEvaluation(options: BatchOptions) {
         const request = await validateItem(index, either);
         // Admit each attempt again, because an item that waits for a retry must not count as a search in flight.
         const search = async () => {
-          using admitted = await gate.admit(request, call, { waiting: either, counted: () => settle(index) });
+          using held = new DisposableStack();
+          const counted = () => settle(index);
+          const admitted = await gate.admit(request, call, held, { waiting: either, counted });
           const analysis = await analyzer.analyze(request, flowOfLongCall(call), either, admitted.terms);
           admitted.answered();
           return analysis;

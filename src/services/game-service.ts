@@ -37,7 +37,8 @@ export function createGameService({
       const searches = requests.filter(({ position }) => !position.terminal);
       // If the game is over in its first position, nothing is searched. Count the review anyway, because the game was read.
       const first = searches[0] ?? requests[0];
-      using admitted = first && (await gate.admitReview(first, searches.length, call));
+      using held = new DisposableStack();
+      const admitted = first && (await gate.admitReview(first, searches.length, call, held));
       const moves: MoveReviewMessage[] = [];
       const steps = reviewGame(
         validated,

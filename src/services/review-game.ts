@@ -26,13 +26,12 @@ export interface ReviewOptions {
   readonly searchesAtOnce: number;
   /** Pauses the review regularly. Without pauses, a review with only cached positions would block the thread. */
   readonly turn: Turn;
-  /**
-   * Admits a search. Disposing of the result charges the engine time. If this function is undefined, searches are not counted.
-   */
+  /** Admits a search. Disposing of `held` charges the engine time. If this function is undefined, searches are not counted. */
   readonly admit?: (
     request: ValidatedReview["requests"][number],
     signal: AbortSignal,
-  ) => Promise<{ readonly terms: Terms } & Disposable>;
+    held: DisposableStack,
+  ) => Promise<Terms>;
 }
 
 /**
@@ -59,13 +58,14 @@ export async function* reviewGame(
     if (request.position.terminal) {
       return analyzer.analyze(request, flow, either);
     }
-    using admitted = await admit?.(request, either);
+    using held = new DisposableStack();
+    const terms = await admit?.(request, either, held);
     if (hasBegun) {
       // Do not remove this `await`: the admission would be disposed of at once, and charge no engine time.
-      return await analyzer.analyze(request, flow, either, admitted?.terms);
+      return await analyzer.analyze(request, flow, either, terms);
     }
     let last: Analysis | undefined;
-    for await (const event of analyzer.follow(request, flow, either, admitted?.terms)) {
+    for await (const event of analyzer.follow(request, flow, either, terms)) {
       if (event.kind === "state") {
         last = event.analysis;
         hasBegun ||= !last.cached;

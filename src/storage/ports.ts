@@ -176,6 +176,9 @@ export interface AdmissionRequest {
   readonly count: number;
 }
 
+/** Called at once when the place is taken: if a later step fails, the caller never gets the answer, but must leave the place. */
+export type OnAdmitted = (place: AdmittedSearch) => void;
+
 export type AdmissionAnswer =
   | (AdmissionUses & { readonly kind: "admitted"; readonly place: AdmittedSearch })
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
@@ -215,7 +218,7 @@ export interface LimitStore {
    * the abort reason of `waiting`. Waiting requests are admitted in the order of their arrival, before all other requests of
    * the subject.
    */
-  enter(request: AdmissionRequest, waiting?: AbortSignal): Promise<AdmissionAnswer>;
+  enter(request: AdmissionRequest, waiting?: AbortSignal, onAdmitted?: OnAdmitted): Promise<AdmissionAnswer>;
   addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;
   usesOf(windows: readonly LimitWindow[]): Promise<readonly WindowUse[]>;
 }

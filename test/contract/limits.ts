@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Account } from "../../src/access/account.ts";
-import { createLimits, type LimitDecision, type Limits } from "../../src/access/limits.ts";
+import { type Admission, createLimits, type LimitDecision, type Limits } from "../../src/access/limits.ts";
 import {
   freePlan,
   keylessPlan,
@@ -82,6 +82,18 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       });
       expect(await run(limits, keyless(plan, "b"))).toMatchObject({ kind: "admitted" });
       expect(await run(limits, keyed(plan, "key", "a"))).toMatchObject({ kind: "admitted" });
+    });
+
+    test(`${name} reports an admission when its place is taken, so that the place is not lost with a lost answer`, async () => {
+      const limits = await limitsOf();
+      const account = keyless(planWith([], 1));
+      const admissions: Admission[] = [];
+      const onAdmitted = (admission: Admission) => void admissions.push(admission);
+      await limits.enter(account, timeOf(1000), { onAdmitted });
+      await limits.enter(account, timeOf(1000), { onAdmitted });
+      expect(admissions).toHaveLength(1);
+      admissions[0]?.leave(0, false);
+      expect(await run(limits, account)).toMatchObject({ kind: "admitted" });
     });
 
     test(`a refused request is not counted in any window in ${name}`, async () => {

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { Account } from "../../src/access/account.ts";
 import { countError } from "../../src/access/admit-call.ts";
-import { createLimits, type Limits } from "../../src/access/limits.ts";
+import { type Admission, createLimits, type Limits } from "../../src/access/limits.ts";
 import { keylessPlan, type Plan } from "../../src/access/plans.ts";
 import type { ValidatedRequest } from "../../src/analysis/analysis.ts";
 import type { Call } from "../../src/calls/call.ts";
@@ -24,18 +24,23 @@ const waiter = {
  */
 async function admitReview(call = waiter) {
   const ended: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
-  const enter: Limits["enter"] = async (_account, _time, { requests = 1 } = {}) => ({
-    kind: "admitted",
-    windows: [],
-    admission: { leave: (...end) => ended.push([requests, ...end]), freePlace: vi.fn() },
-  });
+  const enter: Limits["enter"] = async (_account, _time, { requests = 1, onAdmitted } = {}) => {
+    const admission: Admission = { leave: (...end) => ended.push([requests, ...end]), freePlace: vi.fn() };
+    onAdmitted?.(admission);
+    return { kind: "admitted", windows: [], admission };
+  };
   const control = createAdmissionControl({ enter } as unknown as Limits, () => ({
     expectedMs: 1,
     longestMs: 1,
   }));
-  const review = await control.admitReview(position, 30, call);
-  const admit = () => review.admit(position, new AbortController().signal);
-  return { review, admit, ended };
+  const reviewing = new DisposableStack();
+  const review = await control.admitReview(position, 30, call, reviewing);
+  const admit = async () => {
+    const held = new DisposableStack();
+    const terms = await review.admit(position, new AbortController().signal, held);
+    return { terms, [Symbol.dispose]: () => held.dispose() };
+  };
+  return { reviewing, admit, ended };
 }
 
 test.each([
@@ -44,7 +49,7 @@ test.each([
 ])(
   "a failed review whose later searches used %d ms of engine time counts towards the rate limit: %s",
   async (engineMs, counts) => {
-    const { review, admit, ended } = await admitReview();
+    const { reviewing, admit, ended } = await admitReview();
     // The answer for the first position is cached.
     (await admit())[Symbol.dispose]();
     const later = await admit();
@@ -52,7 +57,7 @@ test.each([
       later.terms.onEngineTime(engineMs);
     }
     later[Symbol.dispose]();
-    review[Symbol.dispose]();
+    reviewing.dispose();
     expect(ended).toEqual([
       [0, engineMs, false],
       [3, 0, counts],
@@ -62,10 +67,10 @@ test.each([
 
 test("a review that its client abandons counts towards the rate limit, even if no engine was used", async () => {
   const leaving = new AbortController();
-  const { review, admit, ended } = await admitReview({ ...waiter, signal: leaving.signal });
+  const { reviewing, admit, ended } = await admitReview({ ...waiter, signal: leaving.signal });
   (await admit())[Symbol.dispose]();
   leaving.abort(new ClientDisconnected());
-  review[Symbol.dispose]();
+  reviewing.dispose();
   expect(ended).toEqual([[3, 0, true]]);
 });
 
@@ -83,7 +88,8 @@ test.each([
     const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
     const somebody = { ...waiter, account, outcome: createOutcome() };
     const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
-    const search = async () => control.admit(position, somebody);
+    using held = new DisposableStack();
+    const search = async () => control.admit(position, somebody, held);
     const searching = [await search()];
     for (;;) {
       const next = await search().catch((error: KibitzError) => error);
@@ -94,9 +100,6 @@ test.each([
       searching.push(next);
     }
     await control.admitRules(somebody);
-    for (const each of searching) {
-      each[Symbol.dispose]();
-    }
   },
 );
 

@@ -29,16 +29,11 @@ async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp
       batchSize() {},
     },
     gate: {
-      async admit() {
+      async admit(_request: unknown, _call: unknown, stack: DisposableStack) {
         admit();
         held.places++;
-        return {
-          terms: {},
-          answered() {},
-          [Symbol.dispose]() {
-            held.places--;
-          },
-        };
+        stack.defer(() => held.places--);
+        return { terms: {}, answered() {} };
       },
       refuseUsedUp,
     },

@@ -100,14 +100,10 @@ test("if a later search of a review is refused, the service retries the search, 
   let tries = 0;
   let held = 0;
   let most = 0;
-  const admit: ReviewOptions["admit"] = async () => {
+  const admit: ReviewOptions["admit"] = async (_request, _signal, stack) => {
     most = Math.max(most, ++held);
-    return {
-      terms: {} as never,
-      [Symbol.dispose]() {
-        held--;
-      },
-    };
+    stack.defer(() => held--);
+    return {} as never;
   };
   const steps = await Array.fromAsync(
     review({
@@ -127,14 +123,10 @@ test("if a later search of a review is refused, the service retries the search, 
 test("each search of a review counts towards its caller's limit until the search has ended", async () => {
   let held = 0;
   const heldInSearch: number[] = [];
-  const admit: ReviewOptions["admit"] = async () => {
+  const admit: ReviewOptions["admit"] = async (_request, _signal, stack) => {
     held++;
-    return {
-      terms: {} as never,
-      [Symbol.dispose]() {
-        held--;
-      },
-    };
+    stack.defer(() => held--);
+    return {} as never;
   };
   await Array.fromAsync(
     review({

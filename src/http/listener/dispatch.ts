@@ -67,6 +67,9 @@ export function createDispatch({
   }
 
   function end(req: NodeRequest, res: NodeResponse, thrown: unknown): void {
+    attempt(() => {
+      outcomeOf(req).hasFailed = true;
+    });
     attempt(() => explain(req, res, thrown)) ||
       attempt(() => answerPlainly(res)) ||
       attempt(() => abortResponse(res));
@@ -152,9 +155,7 @@ export function createDispatch({
       end(thrown) {
         if (!res.writableEnded) {
           attempt(() => {
-            const outcome = outcomeOf(req);
-            outcome.hasFailed = true;
-            outcome.code ??= "internal";
+            outcomeOf(req).code ??= "internal";
           });
           end(req, res, thrown);
         }

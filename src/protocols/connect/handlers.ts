@@ -7,7 +7,7 @@ import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import { type Calls, onlyOf } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
-import { ClientDisconnected } from "../../request/context.ts";
+import { ClientDisconnected, releaseAtEnd } from "../../request/context.ts";
 import type { createAdmittance } from "./admittance.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
@@ -64,8 +64,11 @@ export function createHandlers({
     async function* stream(sent: Message, context: HandlerContext) {
       const message = method.methodKind === "bidi_streaming" ? readable(sent, method) : sent;
       const call = callOf(context);
+      const reading = handle(message, call)[Symbol.asyncIterator]();
+      // If an error loses the response of Connect, nobody else ends the call.
+      releaseAtEnd(call.outcome, () => void reading.return?.().catch(() => {}));
       try {
-        for await (const answer of handle(message, call)) {
+        for await (const answer of { [Symbol.asyncIterator]: () => reading }) {
           // Connect sends the headers with the first message.
           setAnswerHeaders(context, call);
           yield answer;

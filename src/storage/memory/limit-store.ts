@@ -5,6 +5,7 @@ import type {
   EngineTime,
   LimitStore,
   LimitWindow,
+  OnAdmitted,
   UsageStore,
   WindowUse,
 } from "../ports.ts";
@@ -40,7 +41,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   }
 
   /** `ahead` is the number of waiting requests that are admitted before this request. */
-  function admit(asked: AdmissionRequest, ahead: number): AdmissionAnswer {
+  function admit(asked: AdmissionRequest, ahead: number, onAdmitted: OnAdmitted): AdmissionAnswer {
     const { subject, concurrent, expectedMs, engineTime, requests, count } = asked;
     const running = places.of(subject);
     if (concurrent !== undefined && running.length + ahead >= concurrent) {
@@ -72,15 +73,16 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
         }
       },
     };
+    onAdmitted(place);
     return { kind: "admitted", place, engineTime: uses.engineTime, requests: after };
   }
 
   return {
     available: true,
-    async enter(asked, waiting) {
+    async enter(asked, waiting, onAdmitted = () => {}) {
       using turn = waiting && turns.take(asked.subject);
       for (;;) {
-        const answer = admit(asked, turn?.ahead ?? turns.waiting(asked.subject));
+        const answer = admit(asked, turn?.ahead ?? turns.waiting(asked.subject), onAdmitted);
         if (answer.kind !== "busy" || !(turn && waiting)) {
           return answer;
         }

@@ -5,6 +5,7 @@ import {
   type AdmittedSearch,
   type LimitStore,
   type LimitWindow,
+  type OnAdmitted,
   StoreUnavailable,
   type WindowUse,
 } from "../ports.ts";
@@ -102,7 +103,11 @@ export function createRedisLimitStore(
   }
 
   /** `turn` is the request's entry among the waiting requests, as in {@link EnterArguments}. */
-  async function attempt(asked: AdmissionRequest, turn: string | undefined): Promise<Attempt> {
+  async function attempt(
+    asked: AdmissionRequest,
+    turn: string | undefined,
+    onAdmitted: OnAdmitted = () => {},
+  ): Promise<Attempt> {
     if (redis.health.kind !== "up") {
       throw new StoreUnavailable(`Redis counts nothing: ${redis.health.why}`);
     }
@@ -127,17 +132,22 @@ export function createRedisLimitStore(
         const uses = usesOf(asked, first, second);
         const ends = uses.requests.map(({ endsInMs }) => askedAt + endsInMs);
         const place = placeOf(String(third), asked, ends);
+        onAdmitted(place);
         return { answer: { kind: "admitted", place, ...uses } };
       }
     }
   }
 
-  async function enterInTurn(asked: AdmissionRequest, signal: AbortSignal): Promise<AdmissionAnswer> {
+  async function enterInTurn(
+    asked: AdmissionRequest,
+    signal: AbortSignal,
+    onAdmitted: OnAdmitted | undefined,
+  ): Promise<AdmissionAnswer> {
     using own = turns.take(asked.subject);
     let turn = "";
     try {
       for (;;) {
-        const tried = await attempt(asked, turn);
+        const tried = await attempt(asked, turn, onAdmitted);
         if (tried.turn === undefined) {
           return tried.answer;
         }
@@ -155,8 +165,10 @@ export function createRedisLimitStore(
     get available() {
       return redis.health.kind === "up";
     },
-    async enter(asked, waiting) {
-      return waiting ? enterInTurn(asked, waiting) : (await attempt(asked, undefined)).answer;
+    async enter(asked, waiting, onAdmitted) {
+      return waiting
+        ? enterInTurn(asked, waiting, onAdmitted)
+        : (await attempt(asked, undefined, onAdmitted)).answer;
     },
     async addRefusals(window, count) {
       const use = await redis.run(addScript, [windowOf(window)], [count, window.windowMs]);
