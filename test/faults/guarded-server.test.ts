@@ -11,14 +11,11 @@ test("an error of no request is an orderly stop: calls in flight are answered, a
   );
   const body = JSON.stringify({ fen: "startpos", depth: 30, movetime_ms: 1500 });
   const headers = { "content-type": "application/json" };
-  const answer = fetch(`${server.url}/v1/eval`, { method: "POST", headers, body });
-  // The search runs when this second request is answered.
-  expect((await fetch(`${server.url}/readyz`)).status).toBe(200);
+  const answer = await fetch(`${server.url}/v1/eval/stream`, { method: "POST", headers, body });
   process.kill(server.pid, "SIGUSR2");
   await vi.waitFor(() => expect(unhandled).toHaveLength(1));
   process.kill(server.pid, "SIGUSR2");
-  const { status } = await answer;
-  expect(status).toBe(200);
+  expect(await answer.text()).toContain("event: done");
   expect(await server.ended).toBe(1);
   expect(server.logged.at(-1)).toMatchObject({ msg: "stopped", unhandled: 2 });
   expect(unhandled.map((line) => JSON.parse(line).msg)).toEqual([
