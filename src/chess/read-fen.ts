@@ -3,7 +3,7 @@ import { parseBoardFen } from "chessops/fen";
 import type { Setup } from "chessops/setup";
 import { SquareSet } from "chessops/squareSet";
 import type { CastlingSide, Color, Square } from "chessops/types";
-import { parseSquare, squareFile, squareFromCoords } from "chessops/util";
+import { parseSquare, squareFile, squareFromCoords, squareRank } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import type { Warning } from "./position.ts";
 
@@ -79,6 +79,11 @@ export function readFen(text: string, askedForChess960: boolean | undefined): Fe
     ].join(" ");
     const isCompleted =
       fields.length < 4 || epProblem !== undefined || halfmoves.text === "-" || fullmoves.text === "-";
+    // If the square fits the last move of a pawn, the side to move can be the mistake instead of the square.
+    const isAmbiguous = epProblem !== undefined && board.kind === "board" && isPassed(ep.text, board.board);
+    if (isAmbiguous) {
+      return { kind: "problems", problems, completed: undefined };
+    }
     return { kind: "problems", problems, completed: isCompleted ? completed : undefined };
   }
 
@@ -128,6 +133,19 @@ function messageOfShortage(fieldCount: number): string | undefined {
 
 function messageOfTurn(text: string): string | undefined {
   return text === "w" || text === "b" ? undefined : `The side to move, ${quote(text)}, must be 'w' or 'b'.`;
+}
+
+/** True if a pawn can have passed this square with its last move. */
+function isPassed(text: string, board: Board): boolean {
+  const square = parseSquare(text);
+  const rank = square === undefined ? undefined : squareRank(square);
+  if (square === undefined || (rank !== 2 && rank !== 5)) {
+    return false;
+  }
+  const step = rank === 2 ? 8 : -8;
+  const pawn = board.get(square + step);
+  const isEmpty = !board.occupied.has(square) && !board.occupied.has(square - step);
+  return isEmpty && pawn?.role === "pawn" && pawn.color === (rank === 2 ? "white" : "black");
 }
 
 function messageOfEnPassant(text: string, turn: string): string | undefined {

@@ -146,5 +146,12 @@ function headersOf(req: NodeRequest): Headers {
       header.append(name, String(value));
     }
   }
+  const charset = /^(application\/grpc[^;]*?)\s*;\s*charset="?utf-?8"?\s*$/i.exec(
+    header.get("content-type") ?? "",
+  );
+  if (charset?.[1] !== undefined) {
+    // Some clients and proxies add this parameter. Connect would accept the type only without it.
+    header.set("content-type", charset[1]);
+  }
   return header;
 }

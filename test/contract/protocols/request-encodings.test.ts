@@ -140,3 +140,34 @@ describe("a request in gzip is answered", () => {
     expect(answer.text).toMatch(/"code":"(unimplemented|invalid_argument)"/);
   });
 });
+
+test.each([
+  "application/grpc; charset=utf-8",
+  "application/grpc;charset=UTF-8",
+  "application/grpc+proto; charset=utf-8",
+  'application/grpc+json; charset="utf-8"',
+])("gRPC accepts the content type %s", async (type) => {
+  // An empty message asks for the prices, in JSON as `{}`.
+  const body = envelope(Buffer.from(type.includes("json") ? "{}" : ""));
+  const { headers, trailers } = await callGrpc(app.url, "GetPrice", body, { "content-type": type });
+  expect([headers[":status"], trailers["grpc-status"]]).toEqual([200, "0"]);
+});
+
+test.each(["application/grpc-web; charset=utf-8", "application/grpc-web+proto;charset=utf8"])(
+  "gRPC-Web accepts the content type %s",
+  async (type) => {
+    const { status, text } = await ask(
+      `${service}/GetPrice`,
+      { "Content-Type": type },
+      envelope(Buffer.alloc(0)),
+    );
+    expect([status, text]).toEqual([200, expect.stringContaining("grpc-status: 0")]);
+  },
+);
+
+test("gRPC refuses a content type with another charset", async () => {
+  const { headers } = await callGrpc(app.url, "GetPrice", envelope(Buffer.alloc(0)), {
+    "content-type": "application/grpc; charset=latin1",
+  });
+  expect(headers[":status"]).toBe(415);
+});

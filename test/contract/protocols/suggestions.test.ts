@@ -45,6 +45,23 @@ describe("to a caller", () => {
     return [code, next_action, suggested_request];
   }
 
+  test.each([
+    ["rnbqkbnr/pppppppp/8/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq e3 0 1", null],
+    ["rnbqkbnr/pppp1ppp/8/4p3/8/8/PPPPPPPP/RNBQKBNR b KQkq e6 0 1", null],
+    [`${board} w KQkq e3 0 1`, `${board} w KQkq - 0 1`],
+    ["4k3/8/8/8/4P3/8/4P3/4K3 w - e3 0 1", "4k3/8/8/8/4P3/8/4P3/4K3 w - - 0 1"],
+    ["4k3/8/8/8/4p3/8/8/4K3 w - e3 0 1", "4k3/8/8/8/4p3/8/8/4K3 w - - 0 1"],
+  ])(
+    "a suggestion removes the en passant square of %s only if the side to move cannot be the mistake",
+    async (fen, suggested) => {
+      expect(await adviceFor({ fen, depth: 2 })).toEqual([
+        "invalid_fen",
+        suggested === null ? "fix_request" : "send_suggested_request",
+        suggested === null ? null : { fen: suggested, depth: 2 },
+      ]);
+    },
+  );
+
   test("a suggestion replaces each value out of range by the nearest value that the plan allows", async () => {
     expect(await adviceFor({ fen: startFen, depth: 0, multipv: 0, movetime_ms: 1 })).toEqual([
       "out_of_range",
