@@ -42,7 +42,6 @@ async function speak(input: CommandInput): Promise<number> {
   const { openStdio } = await import("../protocols/mcp/stdio.ts");
   const complain = (error: Error) => void host.stderr.write(`kibitz: ${withoutControls(error.message)}\n`);
   const left = once(host.stdin, "close");
-  const ended = once(host.stdin, "end");
   const connection = openStdio({
     input: host.stdin,
     output: new Writable({
@@ -65,7 +64,11 @@ async function speak(input: CommandInput): Promise<number> {
     onError: complain,
   });
   const broken = connection.failed.then(() => "broken" as const);
-  const how = await Promise.race([left, ended, once(signal, "abort"), broken]);
+  // When the input ends, the calls in flight are still answered. An input that closes before its end has failed.
+  const ended = host.stdin.readableEnded ? Promise.resolve() : once(host.stdin, "end");
+  const finished = ended.then(() => connection.finished);
+  const cut = left.then(() => (host.stdin.readableEnded ? finished : undefined));
+  const how = await Promise.race([finished, cut, once(signal, "abort"), broken]);
   await connection.close();
   if (how === "broken") {
     complain(new Error("the connection has ended by itself: start kibitz mcp again"));

@@ -21,7 +21,7 @@ import { createMessageCheck } from "../protocols/connect/check-message.ts";
 import { createHandlers } from "../protocols/connect/handlers.ts";
 import { refuseCall, unknownMethod } from "../protocols/connect/refuse-call.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
-import { readJsonObject } from "../protocols/json/json-text.ts";
+import { readJsonArray, readJsonObject } from "../protocols/json/json-text.ts";
 import { readJsonText } from "../protocols/json/read-json.ts";
 import { routesFromServices } from "../protocols/json/routes.ts";
 import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
@@ -98,11 +98,11 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
     admit: (req, kind) => admitCall(contextOf(req), outcomeOf(req), kind),
-    readBody: async (req, admitted) =>
-      readJsonObject(
-        await readJsonText(req, admitted, messageMaxBytes, bodies),
-        "one JSON-RPC message, a JSON object",
-      ),
+    readBody: async (req, admitted) => {
+      const text = await readJsonText(req, admitted, messageMaxBytes, bodies);
+      const wanted = "one JSON-RPC message, a JSON object";
+      return text.trimStart().startsWith("[") ? readJsonArray(text, wanted) : readJsonObject(text, wanted);
+    },
     version: manifest.version,
     writeLine,
     log,

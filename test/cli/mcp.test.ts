@@ -43,12 +43,30 @@ describe("kibitz mcp with a running service", () => {
     expect(wrong.text).toContain('This call would be answered: review_game {"moves":["e4"]');
   });
 
-  test("kibitz mcp --url frees the engine when the agent disconnects", async () => {
-    const { ask, leave, ended } = talk("--url", app.url);
+  test("kibitz mcp --url frees the engine when the agent ends the process", async () => {
+    const { ask, interrupt, ended } = talk("--url", app.url);
     ask("analyze_position", { depth: 30 });
     await expectWork();
+    interrupt();
+    expect(await ended).toBe(130);
+    await expectNoWork();
+  });
+
+  test("kibitz mcp --url frees the engine when the agent reads no more progress after the end of the input", async () => {
+    let isGone = false;
+    const { ask, leave, ended } = talkWith({
+      args: ["--url", app.url],
+      write() {
+        if (isGone) {
+          throw new Error("EPIPE");
+        }
+      },
+    });
+    ask("analyze_position", { depth: 30 }, { progressToken: 1 });
+    await expectWork();
     leave();
-    expect(await ended).toBe(0);
+    isGone = true;
+    expect(await ended).toBe(1);
     await expectNoWork();
   });
 });
@@ -92,6 +110,17 @@ describe("kibitz mcp with its own engines", () => {
     expect(await ended).toBe(0);
     expect(printed().map((line) => JSON.parse(line).jsonrpc)).toEqual(printed().map(() => "2.0"));
     expect(complaints()).toBe("");
+  });
+
+  test("kibitz mcp answers its calls in flight and a last line without a line feed when the input ends", async () => {
+    const { ask, sendLast, ended, printed } = talk();
+    ask("analyze_position", { depth: 8 });
+    ask("play_moves", { moves: ["e4"] });
+    sendLast('{"jsonrpc":"2.0","id":7,"method":"ping"}');
+    expect(await ended).toBe(0);
+    const answers = printed().map((line) => JSON.parse(line));
+    expect(answers.map(({ id }) => id).toSorted()).toEqual([100, 101, 7]);
+    expect(JSON.stringify(answers)).toContain("depth 8");
   });
 
   test("kibitz mcp reports an invalid line on standard error, and answers the next message", async () => {
@@ -209,6 +238,8 @@ function talkWith({ settings = {}, args = [], write }: Talk) {
     complaints: () => complaints.join(""),
     drain: () => void output.emit("drain"),
     leave: () => void stdin.end(),
+    /** Ends the input after a line without a line feed. */
+    sendLast: (line: string) => void stdin.end(line),
     interrupt: () => void events.emit("SIGINT", "SIGINT"),
     ended,
   };

@@ -20,20 +20,26 @@ export function readJsonObject(text: string, wanted = "a JSON object"): Plain {
   return parseJsonObject(text, boundJson(text), wanted);
 }
 
+/** Parses a JSON array in linear time. Throws a KibitzError like {@link readJsonObject}. The text must begin with `[`. */
+export function readJsonArray(text: string, wanted: string): readonly unknown[] {
+  return parseValue(text, boundJson(text), wanted) as readonly unknown[];
+}
+
 /** Parses a text whose size has been checked. `members` is the number of members in all objects of the text. */
-export function parseJsonObject(
-  text: string,
-  { members }: Pick<JsonCount, "members">,
-  wanted: string,
-): Plain {
+export function parseJsonObject(text: string, count: Pick<JsonCount, "members">, wanted: string): Plain {
+  const value = parseValue(text, count, wanted);
+  if (!isJsonObject(value)) {
+    const message = `The body must be ${wanted}, not ${nameOfJson(value)}.`;
+    throw errorFromText([{ pointer: "", code: "invalid_type", message }], Buffer.byteLength(text));
+  }
+  return value;
+}
+
+function parseValue(text: string, { members }: Pick<JsonCount, "members">, wanted: string): unknown {
   const value = parse(text);
   // If the text repeats a key, the parsed value has fewer keys than the text has members.
   if (value === undefined || members !== countKeys(value)) {
     throw errorFromText(violationsOfText(text, wanted), Buffer.byteLength(text));
-  }
-  if (!isJsonObject(value)) {
-    const message = `The body must be ${wanted}, not ${nameOfJson(value)}.`;
-    throw errorFromText([{ pointer: "", code: "invalid_type", message }], Buffer.byteLength(text));
   }
   return value;
 }

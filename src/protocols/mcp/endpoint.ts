@@ -23,9 +23,20 @@ import {
   outcomeOf,
   type RequestOutcome,
 } from "../../request/context.ts";
-import type { Plain } from "../../text/plain-text.ts";
+import { isJsonObject, type Plain } from "../../text/plain-text.ts";
 import { type Answerers, createCaller } from "./caller.ts";
-import { invalidRequest, noMessage, notJson, refusalOfLongId, refusedAnswer } from "./refusals.ts";
+import {
+  batchVersion,
+  idOf,
+  internalError,
+  invalidRequest,
+  noMessage,
+  notAnswered,
+  notJson,
+  refusalOfBatch,
+  refusalOfLongId,
+  refusedAnswer,
+} from "./refusals.ts";
 import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
 import { tidyMessage } from "./tidy-message.ts";
@@ -33,8 +44,8 @@ import { tidyMessage } from "./tidy-message.ts";
 interface McpEndpointOptions extends SendersOptions, Answerers {
   readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
   readonly schemeOf: (req: NodeRequest) => Scheme;
-  /** Reads a JSON object. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */
-  readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain>;
+  /** Reads a JSON object or array. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */
+  readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain | readonly unknown[]>;
   readonly version: string;
   readonly writeLine: CallLine;
   readonly log: Pick<Log, "error">;
@@ -69,7 +80,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       if (isGone(res)) {
         return;
       }
-      const sent = tidyMessage(await readBody(req, admitted));
+      const body = await readBody(req, admitted);
+      if (Array.isArray(body)) {
+        await answerBatch(req, res, body, admitted);
+        return;
+      }
+      const sent = tidyMessage(body as Plain);
       const refused = refusalOfLongId(sent);
       if (refused) {
         outcome.code = "out_of_range";
@@ -102,6 +118,81 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       } else {
         sendProblem(req, res, error, [...outcome.answerHeaders]);
       }
+    }
+  }
+
+  /** Answers the messages one after another. Each message is counted like a request of its own. */
+  async function answerBatch(
+    req: NodeRequest,
+    res: NodeResponse,
+    messages: readonly unknown[],
+    admitted: AdmittedCall,
+  ): Promise<void> {
+    const outcome = outcomeOf(req);
+    const refused = refusalOfBatch(messages, req.headers["mcp-protocol-version"] ?? batchVersion);
+    if (refused) {
+      outcome.code = "malformed_http";
+      await admitted.refused(new KibitzError("malformed_http", refused.error.message));
+      await sendResponse(res, Response.json(refused, { status: 400 }), outcome);
+      return;
+    }
+    const left = leaveSignal(res);
+    const working = setInterval(() => keepOpen(res), keepOpenMs);
+    try {
+      const answers: unknown[] = [];
+      let hasLine = false;
+      for (const [index, message] of messages.entries()) {
+        left.throwIfAborted();
+        // The errors and calls of each message are counted and logged like those of a request.
+        Object.assign(outcome, { code: undefined, hasLine: false, isCounted: false });
+        const admission = index === 0 ? Promise.resolve(admitted) : admit(req, "message");
+        answers.push(...(await answersOf(req, message, admission, left)));
+        hasLine ||= outcome.hasLine;
+      }
+      outcome.hasLine = hasLine;
+      const response = answers.length > 0 ? Response.json(answers) : new Response(null, { status: 202 });
+      await sendResponse(res, response, outcome);
+    } finally {
+      clearInterval(working);
+    }
+  }
+
+  /** Returns the answer to a message of a batch. Returns no answer for a notification. */
+  async function answersOf(
+    req: NodeRequest,
+    message: unknown,
+    admission: Promise<AdmittedCall>,
+    left: AbortSignal,
+  ): Promise<readonly unknown[]> {
+    const sent = isJsonObject(message) ? tidyMessage(message) : {};
+    try {
+      const admitted = await admission;
+      const refused = refusalOfLongId(sent);
+      if (refused) {
+        await admitted.refused(new KibitzError("out_of_range", refused.error.message));
+        return [refused];
+      }
+      if (sent.method === "tools/call" && sent.id !== undefined) {
+        admitted.countAsAnalysis();
+      }
+      const { exchange } = await import("./exchange.ts");
+      const peer = peerOf(req, admitted, left, options);
+      const headers = { ...req.headers, "mcp-protocol-version": batchVersion };
+      const response = await exchange({ headers }, sent, peer, version, "json");
+      if (response.status >= 400) {
+        await peer.refused(noMessage(response.status));
+      }
+      await peer.counted();
+      const text = await response.text();
+      return text === "" ? [] : [JSON.parse(text)];
+    } catch (thrown) {
+      left.throwIfAborted();
+      const error = errorFromUnknown(thrown);
+      if (error.code === "internal") {
+        options.log.error({ err: error.cause, requestId: contextOf(req).id }, "a message of a batch failed");
+      }
+      const code = error.code === "internal" ? internalError : notAnswered;
+      return [refusedAnswer(code, error.message, idOf(sent))];
     }
   }
 

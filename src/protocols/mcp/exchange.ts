@@ -13,12 +13,12 @@ const events = "text/event-stream";
 
 /** Passes one message to a new server of the SDK. Throws a KibitzError `not_acceptable`, or the error of the SDK. */
 export async function exchange(
-  { headers }: NodeRequest,
+  { headers }: Pick<NodeRequest, "headers">,
   message: Plain,
   peer: Peer,
   version: string,
+  form = formOf(headers.accept, message),
 ): Promise<Response> {
-  const form = formOf(headers.accept, message);
   const requestedVersion = headers["mcp-protocol-version"];
   // The SDK checks this header for all messages except `initialize`, the first message of a client.
   if (

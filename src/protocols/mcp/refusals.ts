@@ -4,6 +4,9 @@ import type { Plain } from "../../text/plain-text.ts";
 export const notJson = -32700;
 export const invalidRequest = -32600;
 const invalidParams = -32602;
+export const internalError = -32603;
+/** For a message of a batch that a limit refuses. A message by itself gets the HTTP status of this error. */
+export const notAnswered = -32000;
 
 /** Returns the error to log and to count if the SDK has rejected a message with this HTTP status. */
 export function noMessage(status: number): KibitzError {
@@ -14,6 +17,28 @@ export function noMessage(status: number): KibitzError {
 /** Returns the answer to a rejected message. JSON-RPC requires the id null if the id of the message could not be read. */
 export function refusedAnswer(code: number, message: string, id: string | number | null = null) {
   return { jsonrpc: "2.0", id, error: { code, message } };
+}
+
+/** The only version of MCP that has batches of JSON-RPC. Over HTTP, a message without a version has this version. */
+export const batchVersion = "2025-03-26";
+
+/** The maximum number of messages in a batch. A batch has the calls of one turn of an agent. */
+const batchMax = 20;
+
+/** Returns the answer to a batch that must not be read. Returns undefined for other batches. */
+export function refusalOfBatch(messages: readonly unknown[], version: unknown) {
+  if (version !== batchVersion) {
+    const text = `Only the version ${batchVersion} has batches: send each message by itself.`;
+    return refusedAnswer(invalidRequest, text);
+  }
+  if (messages.length === 0 || messages.length > batchMax) {
+    const text = `A batch has 1 to ${batchMax} messages, not ${messages.length}.`;
+    return refusedAnswer(invalidRequest, text);
+  }
+  if (messages.some((message) => (Object(message) as Plain).method === "initialize")) {
+    return refusedAnswer(invalidRequest, "A batch must not contain initialize: send it by itself.");
+  }
+  return undefined;
 }
 
 /** The maximum number of characters of an id or a progress token. Answers and progress reports repeat these texts. */

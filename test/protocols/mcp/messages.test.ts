@@ -162,7 +162,7 @@ describe("invalid bodies", () => {
     ["invalid UTF-8", Uint8Array.of(0x22, 0xff, 0x22), -32700],
     ["a duplicate key", '{"jsonrpc":"2.0","id":1,"id":2,"method":"ping"}', -32700],
     [
-      "a batch, which MCP has not allowed since 2025-06-18",
+      "a batch of a version since 2025-06-18, which has no batches",
       '[{"jsonrpc":"2.0","id":1,"method":"ping"}]',
       -32600,
     ],
@@ -393,4 +393,66 @@ test("a subscription to changes in the list of MCP tools is acknowledged and the
   const events = await answer.text();
   expect(events).toContain("notifications/subscriptions/acknowledged");
   expect(events).toContain('"resultType":"complete"');
+});
+
+describe("a batch over HTTP", () => {
+  const call = (id: number, name: string, args: object) => ({
+    jsonrpc: "2.0",
+    id,
+    method: "tools/call",
+    params: { name, arguments: args },
+  });
+  const notification = { jsonrpc: "2.0", method: "notifications/initialized" };
+  const post = (messages: unknown, headers: Record<string, string> = {}) =>
+    fetch(`${app.url}/mcp`, {
+      method: "POST",
+      headers: {
+        "Content-Type": "application/json",
+        Accept: "application/json, text/event-stream",
+        ...headers,
+      },
+      body: JSON.stringify(messages),
+    });
+
+  test.each([
+    ["without a version", {}],
+    ["of the version 2025-03-26", { "MCP-Protocol-Version": "2025-03-26" }],
+  ])("a batch %s gets one array of answers in the order of its requests", async (_, headers) => {
+    const response = await post(
+      [
+        call(1, "play_moves", { moves: ["e4"] }),
+        notification,
+        call(2, "analyze_position", { depth: 2 }),
+        { jsonrpc: "2.0", id: 3, method: "nothing" },
+        "no message",
+        call(4, "play_moves", { moves: ["e5"] }),
+      ],
+      headers,
+    );
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+    expect(await response.json()).toMatchObject([
+      { id: 1, result: { structuredContent: { turn: "black" } } },
+      { id: 2, result: { structuredContent: { depth: 2 } } },
+      { id: 3, error: { code: -32601 } },
+      { id: null, error: { code: -32600 } },
+      { id: 4, result: { isError: true } },
+    ]);
+  });
+
+  test("a batch of notifications gets 202 without a body", async () => {
+    const response = await post([notification, notification]);
+    expect([response.status, await response.text()]).toEqual([202, ""]);
+  });
+
+  test.each([
+    ["no message", []],
+    ["21 messages", Array.from({ length: 21 }, (_, id) => call(id, "play_moves", {}))],
+    ["initialize", [{ jsonrpc: "2.0", id: 1, method: "initialize", params: {} }]],
+  ])("a batch with %s is refused", async (_, messages) => {
+    const response = await post(messages);
+    expect([response.status, await response.json()]).toMatchObject([
+      400,
+      { id: null, error: { code: -32600 } },
+    ]);
+  });
 });

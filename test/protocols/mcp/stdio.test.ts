@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { PassThrough } from "node:stream";
-import { expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { Caller } from "../../../src/protocols/mcp/caller.ts";
 import { openStdio } from "../../../src/protocols/mcp/stdio.ts";
 import { collectedHeapBytes } from "../../support/heap.ts";
@@ -49,7 +49,7 @@ test("MCP messages on standard input are read correctly if they arrive in pieces
 test.each([
   ["no JSON", -32700, "A line is not JSON"],
   ['{"jsonrpc":"2.0",', -32700, "A line is not JSON"],
-  ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, "A line is no message of JSON-RPC"],
+  ['[{"jsonrpc":"2.0","id":1,"method":"ping"}]', -32600, "Only the version 2025-03-26 has batches"],
   ['{"jsonrpc":"2.0","id":1}', -32600, "A line is no message of JSON-RPC"],
   ['{"id":1,"method":"ping"}', -32600, "A line is no message of JSON-RPC"],
   ["null", -32600, "A line is no message of JSON-RPC"],
@@ -137,4 +137,98 @@ test("MCP over standard input and output ends if its output fails", async () => 
   await connection.failed;
   expect(errors).toEqual(["no room"]);
   expect(input.isPaused()).toBe(true);
+});
+
+test("a last MCP message without a line feed is answered, and the connection is then finished", async () => {
+  const { input, connection, answer } = open();
+  input.end(ping(1).trim());
+  expect(await answer()).toEqual({ jsonrpc: "2.0", id: 1, result: {} });
+  await connection.finished;
+  await connection.close();
+});
+
+test("an MCP connection whose input ends without a request is finished", async () => {
+  const { input, connection } = open();
+  input.end(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+  await connection.finished;
+  await connection.close();
+});
+
+test.each([
+  ["an overlong slash", Buffer.of(0xc0, 0xaf)],
+  ["half of a surrogate pair", Buffer.of(0xed, 0xa0, 0x80)],
+  ["Latin-1", Buffer.of(0xe9)],
+])("an MCP message on standard input that is not UTF-8 is refused: %s", async (_, bytes) => {
+  const { input, connection, answer } = open();
+  input.write(
+    Buffer.concat([Buffer.from('{"jsonrpc":"2.0","id":"'), bytes, Buffer.from('","method":"ping"}\n')]),
+  );
+  expect(await answer()).toMatchObject({
+    id: null,
+    error: { code: -32700, message: "A line is not valid UTF-8." },
+  });
+  await connection.close();
+});
+
+test("half of a surrogate pair in an MCP message on standard input becomes U+FFFD", async () => {
+  const { input, connection, answer } = open();
+  input.write('{"jsonrpc":"2.0","id":"\\ud800","method":"ping"}\n');
+  expect(await answer()).toEqual({ jsonrpc: "2.0", id: "\ufffd", result: {} });
+  await connection.close();
+});
+
+describe("a batch on standard input", () => {
+  async function agreed(protocolVersion: string) {
+    const opened = open();
+    const params = { protocolVersion, capabilities: {}, clientInfo: { name: "test", version: "1" } };
+    opened.input.write(`${JSON.stringify({ jsonrpc: "2.0", id: 0, method: "initialize", params })}\n`);
+    expect(await opened.answer()).toMatchObject({ result: { protocolVersion } });
+    opened.input.write(`${JSON.stringify({ jsonrpc: "2.0", method: "notifications/initialized" })}\n`);
+    return opened;
+  }
+  const batchOf = (...messages: readonly object[]) => `${JSON.stringify(messages)}\n`;
+  const message = (id: unknown, method = "ping") => ({ jsonrpc: "2.0", id, method });
+
+  test("a batch of MCP 2025-03-26 on standard input gets one array of answers", async () => {
+    const { input, connection, answer } = await agreed("2025-03-26");
+    const notification = { jsonrpc: "2.0", method: "notifications/roots/list_changed" };
+    input.write(batchOf(message(1), notification, { jsonrpc: "2.0", id: 3 }, message(2, "nothing")));
+    const answers = await answer();
+    expect(answers).toHaveLength(3);
+    expect(answers).toEqual(
+      expect.arrayContaining([
+        { jsonrpc: "2.0", id: 1, result: {} },
+        expect.objectContaining({ id: 2, error: expect.objectContaining({ code: -32601 }) }),
+        expect.objectContaining({ id: 3, error: expect.objectContaining({ code: -32600 }) }),
+      ]),
+    );
+    input.write(batchOf(notification) + ping(4));
+    expect(await answer()).toMatchObject({ id: 4 });
+    input.end(batchOf(message(5)).trim());
+    expect(await answer()).toMatchObject([{ id: 5 }]);
+    await connection.finished;
+    await connection.close();
+  });
+
+  test.each([
+    ["no message", [], "1 to 20 messages, not 0"],
+    ["21 messages", Array.from({ length: 21 }, (_, id) => message(id)), "1 to 20 messages, not 21"],
+    ["initialize", [message(1, "initialize")], "must not contain initialize"],
+  ])("a batch of MCP 2025-03-26 on standard input with %s is refused", async (_, messages, text) => {
+    const { input, connection, answer } = await agreed("2025-03-26");
+    input.write(batchOf(...messages));
+    expect(await answer()).toMatchObject({
+      id: null,
+      error: { code: -32600, message: expect.stringContaining(text) },
+    });
+    await connection.close();
+  });
+
+  test("a batch of a later version of MCP on standard input is refused", async () => {
+    const { input, connection, answer } = await agreed("2025-06-18");
+    input.write(batchOf(message(1)) + ping(2));
+    expect(await answer()).toMatchObject({ id: null, error: { code: -32600 } });
+    expect(await answer()).toMatchObject({ id: 2, result: {} });
+    await connection.close();
+  });
 });
