@@ -13,8 +13,9 @@ const owners: Readonly<Record<string, string>> = {
   "src/protocols/json/send-answer.ts: beat: beating.catch": "abortResponse",
   // The error reaches withFirst too. It is lost only if the client has left.
   "src/protocols/json/answers.ts: createRouteHandler: first.catch": "() => {}",
+  // The dispatcher listens to the errors of each response, and logs them.
+  "src/protocols/connect/workarounds.ts: end: body.return.catch.then.catch": "res.emit",
   // The client has disconnected, so nobody can get the error.
-  "src/protocols/connect/workarounds.ts: cancelOnDisconnect: body.return.catch": "() => {}",
   "src/protocols/mcp/server.ts: report: mcpReq.notify.catch": "() => {}",
   // The same promise belongs to `counting`, which answerMessage awaits.
   "src/protocols/mcp/server.ts: reportErrors: refused.catch": "() => {}",

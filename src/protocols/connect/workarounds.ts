@@ -40,15 +40,19 @@ export function cancelOnDisconnect(
     yield* messages;
   }
   const body = bound(reply.body);
-  const end = async () => {
-    using _ = hold;
-    // Ignore errors, because nobody reads them after the disconnect.
-    await body.return().catch(() => {});
+  const end = () => {
+    body
+      .return()
+      // Ignore errors, because nobody reads them after the disconnect.
+      .catch(() => {})
+      .then(() => hold[Symbol.dispose]())
+      // The listener logs the error.
+      .catch((error: unknown) => res.emit("error", error));
   };
   if (isGone(res)) {
-    void end();
+    end();
   } else {
-    res.once("close", () => void end());
+    res.once("close", end);
   }
   return { ...reply, body };
 }
