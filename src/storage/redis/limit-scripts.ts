@@ -55,15 +55,16 @@ local asked, places, turns, now = cjson.decode(ARGV[1]), KEYS[1], KEYS[2], clock
 if asked.latestMs and now > asked.latestMs then
   return {'late'}
 end
-local taken = '(' .. whole(now)
+-- An entry that expires later than a new entry comes from a time when Redis's clock was wrong. A living node renews its entries.
+local from, till, turnsTill = '(' .. whole(now), whole(now + asked.heldMs), whole(now + asked.turnMs)
 local turn = asked.turn
 if turn == '' then
   turn = whole(now) .. ':' .. asked.name
 end
 
 local function isBusy()
-  local count = redis.call('ZCOUNT', places, taken, '+inf')
-  for _, other in ipairs(redis.call('ZRANGEBYSCORE', turns, taken, '+inf')) do
+  local count = redis.call('ZCOUNT', places, from, till)
+  for _, other in ipairs(redis.call('ZRANGEBYSCORE', turns, from, turnsTill)) do
     if not turn or other < turn then
       count = count + 1
     end
@@ -76,7 +77,7 @@ if asked.concurrent and isBusy() then
     redis.call('ZADD', turns, whole(now + asked.turnMs), turn)
     redis.call('PEXPIRE', turns, whole(asked.turnMs))
   end
-  return {'busy', whole(now), redis.call('ZRANGEBYSCORE', places, taken, '+inf', 'LIMIT', 0, 100), turn or ''}
+  return {'busy', whole(now), redis.call('ZRANGEBYSCORE', places, from, till, 'LIMIT', 0, 100), turn or ''}
 end
 if turn then
   redis.call('ZREM', turns, turn)

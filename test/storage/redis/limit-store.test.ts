@@ -44,6 +44,16 @@ describeWith("redis")("limits in Redis", () => {
     await expect(redis.ask("PTTL", ["window:free/minute reader"])).resolves.toBeLessThanOrEqual(1000);
   });
 
+  test("searches and waiting requests of a time when Redis's clock was fast do not count", async () => {
+    const { redis, limits } = await openLimits("fast:");
+    const hourAhead = Date.now() + 3_600_000;
+    await redis.ask("ZADD", ["places:key"], [hourAhead, `dead.1:${hourAhead}:700`]);
+    await redis.ask("ZADD", ["turns:key"], [hourAhead, `${Date.now()}:dead.2`]);
+    const enter = () => limits.enter(keyed(planWith([], 1), "key", "a"), timeOf(700));
+    expect((await enter()).kind).toBe("admitted");
+    expect((await enter()).kind).toBe("refused");
+  });
+
   test("if a node with a waiting request dies, the other requests of the caller wait for about a second", async () => {
     const plan = planWith([], 1);
     const [dying, living] = [await openLimits("dying:"), await openLimits("dying:")];
