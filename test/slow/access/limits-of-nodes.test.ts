@@ -250,7 +250,12 @@ describeWith("redis")("limits while Redis", () => {
       entries.push(await run(limits, account));
     }
     expect(entries.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "refused"]);
-    expect(entries[2]).toMatchObject({ windows: [{ policy: { quota: 3 }, remaining: 0 }] });
+    expect(entries[2]).toMatchObject({
+      windows: [
+        { policy: { quota: 3 }, remaining: 0 },
+        { policy: { quota: 334 }, remaining: 334 },
+      ],
+    });
     expect(entries[3]).toMatchObject({ refusal: { code: "rate_limited", quota: 3 } });
     expect(redis.health.kind).toBe("down");
     server.resume();
