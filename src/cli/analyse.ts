@@ -50,7 +50,7 @@ export const evalCommand: Command = {
       type: "string",
       short: "f",
       value: "<file>",
-      about: "evaluate a file with one FEN or EPD per line instead; - for standard input",
+      about: "evaluate a file with one FEN or EPD per line instead, at most 500000; - for standard input",
     },
     ...remoteOptions,
   },

@@ -113,7 +113,7 @@ async function begin(
 /** Waits for `first`, at most until `dueAt`, a value of `performance.now()`. Rejects with an error of `first` before this time. */
 async function settledBy(dueAt: number, first: Promise<unknown>): Promise<void> {
   const { promise: due, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, dueAt - performance.now());
+  const timer = setTimeout(resolve, Math.max(0, dueAt - performance.now()));
   try {
     await Promise.race([first, due]);
   } finally {
