@@ -1,5 +1,6 @@
 import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
+import { createWindows } from "../storage/memory/windows.ts";
 import type { IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
 import { widerNetworkOf } from "./client-address.ts";
 import { createApiKey, dayMs, hashOfApiKey, type KeyExpiry } from "./keys.ts";
@@ -14,14 +15,23 @@ interface KeyWish {
 }
 
 export type IssuedKey =
-  | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord }
+  /** `isRenewed`: an earlier key has a new secret. No key was created. */
+  | { readonly kind: "issued"; readonly key: string; readonly record: KeyRecord; readonly isRenewed: boolean }
   | TooManyKeys
+  | TooManyRenewals
   | { readonly kind: "full" };
 
 /** The address or network has created `max` keys. The next key can be created in `waitMs` milliseconds. */
 export interface TooManyKeys {
   readonly kind: "too_many";
   readonly of: "address" | "network";
+  readonly max: number;
+  readonly waitMs: number;
+}
+
+/** The address has renewed keys `max` times within a minute. The next renewal is possible in `waitMs` milliseconds. */
+export interface TooManyRenewals {
+  readonly kind: "too_many_renewals";
   readonly max: number;
   readonly waitMs: number;
 }
@@ -50,10 +60,10 @@ export function createKeyIssuer({
       const issued = await keys.create(record, terms);
       switch (issued.kind) {
         case "created":
-          return { kind: "issued", key, record };
+          return { kind: "issued", key, record, isRenewed: false };
         case "renewed":
           onEnded(issued.record.id);
-          return { kind: "issued", key, record: issued.record };
+          return { kind: "issued", key, record: issued.record, isRenewed: true };
         case "too_many": {
           const { kind, of, max, againAt } = issued;
           return { kind, of, max, waitMs: againAt - record.createdAt };
@@ -102,11 +112,21 @@ interface SelfServiceOptions {
 /** A /48 network can create as many keys as this number of addresses, because many customers have a /48 network. */
 const addressesOfNetwork = 10;
 
+/** How often an address can renew its keys in a minute. Each renewal writes to the database. */
+const renewalsMax = 20;
+const renewalWindowMs = 60_000;
+
 export function createSelfService(options: SelfServiceOptions) {
   const { issuer, expiry, keysPerDay, keysMax, log } = options;
+  const renewals = createWindows();
   let isFull = false;
   return {
     async issue({ address, name, idempotencyKey }: SelfServiceWish): Promise<IssuedKey> {
+      const renewalsOf = { rate: "key renewals", subject: address, windowMs: renewalWindowMs };
+      const { used, endsInMs } = renewals.of(renewalsOf);
+      if (idempotencyKey !== undefined && used >= renewalsMax) {
+        return { kind: "too_many_renewals", max: renewalsMax, waitMs: endsInMs };
+      }
       const wider = widerNetworkOf(address);
       const terms: IssueTerms = {
         quota: { max: keysPerDay, windowMs: dayMs },
@@ -115,7 +135,19 @@ export function createSelfService(options: SelfServiceOptions) {
         ended: expiry.endedIfFull(),
         idempotencyKey,
       };
-      const issued = await issuer.issue({ name, plan: freePlan.id, issuedTo: address, terms });
+      const mayRenew = idempotencyKey === undefined ? 0 : 1;
+      let isRenewed = false;
+      let issued: IssuedKey;
+      // Count before the database answers, because further requests can arrive meanwhile.
+      renewals.add(renewalsOf, mayRenew);
+      try {
+        issued = await issuer.issue({ name, plan: freePlan.id, issuedTo: address, terms });
+        isRenewed = issued.kind === "issued" && issued.isRenewed;
+      } finally {
+        if (!isRenewed) {
+          renewals.add(renewalsOf, -mayRenew);
+        }
+      }
       if (issued.kind === "full" && !isFull) {
         log.warn(
           {},

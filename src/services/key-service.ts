@@ -1,7 +1,7 @@
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Access } from "../access/access.ts";
 import { keyRequired } from "../access/admit-call.ts";
-import type { TooManyKeys } from "../access/key-issuer.ts";
+import type { TooManyKeys, TooManyRenewals } from "../access/key-issuer.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
 import { KibitzError, refuseViolations } from "../errors/errors.ts";
@@ -26,6 +26,8 @@ export function createKeyService(access: Access): Implementation<typeof KeyServi
           return messageFromNewKey(issued.record, issued.key);
         case "too_many":
           throw tooMany(issued);
+        case "too_many_renewals":
+          throw tooManyRenewals(issued);
         case "full":
           throw new KibitzError(
             "self_service_disabled",
@@ -73,6 +75,15 @@ function tooMany({ of, max, waitMs }: TooManyKeys): KibitzError {
     "rate_limited",
     `${who} has reached its limit of ${max} ${max === 1 ? "key" : "keys"} in 24 hours. Try again in ${durationText(seconds)}. The operator of this service can create more keys with \`kibitz keys create\`.`,
     { retryAfterMs: seconds * 1000, quota: "keys-per-day" },
+  );
+}
+
+function tooManyRenewals({ max, waitMs }: TooManyRenewals): KibitzError {
+  const seconds = Math.max(1, Math.ceil(waitMs / 1000));
+  return new KibitzError(
+    "rate_limited",
+    `This address has repeated an idempotency_key ${max} times in a minute, its limit. Try again in ${durationText(seconds)}, and keep the key of the last answer.`,
+    { retryAfterMs: seconds * 1000, quota: "key-renewals" },
   );
 }
 

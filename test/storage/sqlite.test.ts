@@ -1,7 +1,7 @@
 import { mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, expect, test } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
 import { type Database, openDatabase, StoreUnusable } from "../../src/storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
@@ -175,4 +175,27 @@ test("opening a file that is not a database fails with an error", () => {
   openDatabase(folder).close();
   writeFileSync(join(folder, "kibitz.db"), "no database at all, but long enough to have a header");
   expect(() => openDatabase(folder)).toThrow(StoreUnusable);
+});
+
+test("a change is on the disk when its promise resolves, except for a change that need not survive a power failure", async () => {
+  const database = openNew();
+  const syncOf = () => Number(database.prepare("PRAGMA synchronous").get()?.synchronous);
+  const [normal, full] = [1, 2];
+  expect(await database.write(syncOf)).toBe(full);
+  expect(await database.writeUnsynced(syncOf)).toBe(normal);
+  expect(await database.write(syncOf)).toBe(full);
+  await expect(database.writeUnsynced(() => expect.fail("it fails"))).rejects.toThrow("it fails");
+  expect(await database.write(syncOf)).toBe(full);
+});
+
+test("a new key waits for the disk, and a renewed key does not", async () => {
+  const database = openNew();
+  const synced = vi.spyOn(database, "write");
+  const keys = createSqliteKeyStore(database);
+  const terms = issueTerms({ idempotencyKey: "wish" });
+  await keys.create(keyRecord({ id: "a", hash: "first", issuedTo: "x" }), terms);
+  expect(synced).toHaveBeenCalledOnce();
+  const renewed = await keys.create(keyRecord({ id: "b", hash: "second", issuedTo: "x" }), terms);
+  expect(renewed).toMatchObject({ kind: "renewed" });
+  expect(synced).toHaveBeenCalledOnce();
 });

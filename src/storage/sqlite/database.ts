@@ -110,15 +110,18 @@ export class Database extends DatabaseSync {
 
   /** Runs all statements in one transaction. Throws StoreUnavailable. */
   write<T>(work: () => T): Promise<T> {
+    return this.#retried("write", () => this.#writeNow(work));
+  }
+
+  /** Like `write`, but does not wait for the disk. The change survives a crash of the process, but not a power failure. */
+  writeUnsynced<T>(work: () => T): Promise<T> {
     return this.#retried("write", () => {
-      const file = this.location();
-      if (inodeOf(file) !== this.#inode) {
-        // Reject the write, because SQLite would still write into the deleted file, and the data would be lost.
-        throw new StoreUnavailable(
-          `${file} was deleted or replaced while it was in use: start the server again`,
-        );
+      this.exec("PRAGMA synchronous = NORMAL");
+      try {
+        return this.#writeNow(work);
+      } finally {
+        this.exec("PRAGMA synchronous = FULL");
       }
-      return transaction(this, work);
     });
   }
 
@@ -127,6 +130,17 @@ export class Database extends DatabaseSync {
     await this.read(() => this.prepare("SELECT 1 FROM api_key LIMIT 1").get());
     // Read the version again, because a newer Kibitz may have migrated the database.
     await this.write(() => this.exec(`PRAGMA user_version = ${versionOf(this)}`));
+  }
+
+  #writeNow<T>(work: () => T): T {
+    const file = this.location();
+    if (inodeOf(file) !== this.#inode) {
+      // Reject the write, because SQLite would still write into the deleted file, and the data would be lost.
+      throw new StoreUnavailable(
+        `${file} was deleted or replaced while it was in use: start the server again`,
+      );
+    }
+    return transaction(this, work);
   }
 
   async #retried<T>(what: "read" | "write", work: () => T): Promise<T> {

@@ -54,22 +54,43 @@ export function createSqliteKeyStore(database: Database): KeyStore {
       .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
   }
 
+  const windowOf = ({ createdAt }: KeyRecord, { quota }: IssueTerms) => ({
+    since: createdAt - quota.windowMs,
+    until: createdAt + quota.windowMs,
+  });
+
+  /** Returns undefined if the address has no key with this idempotency key. */
+  function renewKnown(record: KeyRecord, terms: IssueTerms): Issued | undefined {
+    const { hash, issuedTo } = record;
+    const { idempotencyKey } = terms;
+    if (idempotencyKey === undefined) {
+      return undefined;
+    }
+    const known = recordFromRow(
+      wished.get({ name: issuedTo ?? null, ...windowOf(record, terms), idempotencyKey }),
+    );
+    if (known === undefined) {
+      return undefined;
+    }
+    renew.run(hash, known.id);
+    return { kind: "renewed", record: { ...known, hash } };
+  }
+
   /** Returns undefined if a new key can be stored. */
-  function renewOrCheck({ hash, issuedTo, createdAt }: KeyRecord, terms: IssueTerms): Issued | undefined {
-    const { quota, network, idempotencyKey } = terms;
-    const within = { since: createdAt - quota.windowMs, until: createdAt + quota.windowMs };
-    const own = { name: issuedTo ?? null, ...within };
+  function renewOrCheck(record: KeyRecord, terms: IssueTerms): Issued | undefined {
+    const { quota, network } = terms;
+    const within = windowOf(record, terms);
+    const own = { name: record.issuedTo ?? null, ...within };
     const tooMany = (of: "address" | "network", max: number, oldest: { created_at?: unknown }): Issued => ({
       kind: "too_many",
       of,
       max,
       againAt: Number(oldest.created_at) + quota.windowMs,
     });
-    const before =
-      idempotencyKey === undefined ? undefined : recordFromRow(wished.get({ ...own, idempotencyKey }));
-    if (before) {
-      renew.run(hash, before.id);
-      return { kind: "renewed", record: { ...before, hash } };
+    // Another request may have created the key just now.
+    const renewed = renewKnown(record, terms);
+    if (renewed) {
+      return renewed;
     }
     const oldest = nthOfAddress.get({ ...own, max: quota.max });
     if (oldest) {
@@ -87,8 +108,16 @@ export function createSqliteKeyStore(database: Database): KeyStore {
   }
 
   return {
-    create: (record, terms) =>
-      database.write((): Issued => {
+    async create(record, terms) {
+      // Do not wait for the disk: after a power failure, the client can renew its key again.
+      const renewed =
+        terms?.idempotencyKey === undefined
+          ? undefined
+          : await database.writeUnsynced(() => renewKnown(record, terms));
+      if (renewed) {
+        return renewed;
+      }
+      return database.write((): Issued => {
         const outcome = terms && renewOrCheck(record, terms);
         if (outcome) {
           return outcome;
@@ -107,7 +136,8 @@ export function createSqliteKeyStore(database: Database): KeyStore {
           terms?.idempotencyKey ?? null,
         );
         return { kind: "created" };
-      }),
+      });
+    },
     findByHash: (hash) => database.read(() => recordFromRow(byHash.get(hash))),
     findById: (id) => database.read(() => recordFromRow(byId.get(id))),
     list: () => database.read(() => all.all().flatMap((row) => recordFromRow(row) ?? [])),
