@@ -1,6 +1,7 @@
 import { createHmac, randomBytes } from "node:crypto";
 import type { Meter } from "../metrics/meter.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
+import { outsideRequests } from "../request/owner.ts";
 import { echo } from "../text/plain-text.ts";
 import { traceCallEnd } from "../tracing/server-span.ts";
 import type { Log, LogFields } from "./log.ts";
@@ -28,6 +29,7 @@ export function createCallLine(
   level: "info" | "debug" = "info",
   meter?: Pick<Meter, "call">,
 ): CallLine {
+  const hasLine = createRefusalSummary(log);
   return (context, end) => {
     const { id: requestId, protocol, traceparent } = context;
     const { code, startedAt, endedAt, address, fields } = end;
@@ -44,11 +46,49 @@ export function createCallLine(
       trace_id,
       span_id,
     };
-    log[code === "internal" ? "error" : level](line, "call");
+    if (hasLine(code)) {
+      log[code === "internal" ? "error" : level](line, "call");
+    }
     const { method, request, limit } = fields;
     const called = request === undefined ? method : undefined;
     meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
     traceCallEnd(context, end);
+  };
+}
+
+/** Further refused calls of a second are summed up, because a flood of refusals wrote 3.6 MB of lines a second. */
+const refusalLinesMax = 100;
+
+/** Returns a function that tells if a call gets a line of its own. Every second, logs how many refused calls got none. */
+function createRefusalSummary(log: Log): (code: string) => boolean {
+  let lines = 0;
+  const unlogged = new Map<string, number>();
+  let isTiming = false;
+
+  function sumUp(): void {
+    isTiming = false;
+    lines = 0;
+    if (unlogged.size > 0) {
+      const count = [...unlogged.values()].reduce((sum, one) => sum + one, 0);
+      log.info({ count, codes: Object.fromEntries(unlogged) }, "refused calls without a line of their own");
+      unlogged.clear();
+    }
+  }
+
+  return (code) => {
+    if (code === "ok" || code === "canceled" || code === "internal") {
+      return true;
+    }
+    if (!isTiming) {
+      isTiming = true;
+      outsideRequests(() => setTimeout(sumUp, 1000).unref());
+    }
+    if (lines < refusalLinesMax) {
+      lines++;
+      return true;
+    }
+    unlogged.set(code, (unlogged.get(code) ?? 0) + 1);
+    return false;
   };
 }
 

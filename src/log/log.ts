@@ -26,6 +26,8 @@ const fieldTypes = {
   code: "string",
   /** The plan and the name of the exceeded limit, such as `keyless/minute`. */
   limit: "string",
+  /** The number of refused calls without a line, by their codes. */
+  codes: "record",
   depth: "number",
   cached: "boolean",
   queueMs: "number",
