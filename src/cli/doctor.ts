@@ -5,6 +5,7 @@ import { loadPlans } from "../wiring/plans.ts";
 import type { Config } from "../wiring/settings.ts";
 import { type Command, exitCode } from "./command.ts";
 import { checkEngines, checkSandbox } from "./doctor/engines.ts";
+import { checkFiles } from "./doctor/files.ts";
 import { bad, type Check, type Finding, good, messageOf } from "./doctor/finding.ts";
 import { checkData, checkPorts } from "./doctor/places.ts";
 import { checkRedis } from "./doctor/redis.ts";
@@ -12,6 +13,7 @@ import { columnsOf, plural, wrapped } from "./style.ts";
 
 const checks: readonly Check[] = [
   checkMachine,
+  checkFiles,
   checkPlans,
   checkPorts,
   checkData,
@@ -22,7 +24,8 @@ const checks: readonly Check[] = [
 
 export const doctorCommand: Command = {
   usage: "doctor",
-  about: "Check whether this machine is ready to serve: plans, ports, data folder, Redis, sandbox, engines.",
+  about:
+    "Check whether this machine is ready to serve: open files, plans, ports, data folder, Redis, sandbox, engines.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",

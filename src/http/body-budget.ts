@@ -6,6 +6,7 @@ import {
   refuseDisconnected,
   releaseAtEnd,
 } from "../request/context.ts";
+import { hasTooManyParts, partsMax } from "./joined-request.ts";
 import { hasArrived, type NodeRequest } from "./message.ts";
 
 /** Reserves bytes of the budget until the call ends. Throws a KibitzError `overloaded` if too few bytes are left. */
@@ -15,10 +16,13 @@ export type BodyBudget = ReturnType<typeof createBodyBudget>;
 
 export interface BodyBudgetOptions {
   readonly maxBytes?: number;
-  readonly maxBytesPerAddress?: number;
+  /** An address may hold at most this share of the bytes that no body holds, so that something is always left for others. */
+  readonly shareOfFree?: number;
   /** The first bytes of each body are not counted. Small bodies are accepted even if large bodies use the complete budget. */
   readonly freeBytes?: number;
   readonly addressOf?: (request: RequestContext) => string;
+  /** True if the heap is nearly full. Bodies are then refused before they are decoded. */
+  readonly isHeapFull?: () => boolean;
 }
 
 const mib = 1024 * 1024;
@@ -29,9 +33,10 @@ const inflationsMax = 4;
 /** Limits the memory for request bodies. The bytes of a body are reserved until the call ends. */
 export function createBodyBudget({
   maxBytes = 64 * mib,
-  maxBytesPerAddress = 16 * mib,
+  shareOfFree = 1 / 3,
   freeBytes = 16 * 1024,
   addressOf = ({ address }) => address,
+  isHeapFull = () => false,
 }: BodyBudgetOptions = {}) {
   let used = 0;
   const usedBy = new Map<string, number>();
@@ -40,13 +45,10 @@ export function createBodyBudget({
 
   function use(bytes: number, address: string): void {
     const own = (usedBy.get(address) ?? 0) + bytes;
-    if (used + bytes > maxBytes || own > maxBytesPerAddress) {
-      const whose = own > maxBytesPerAddress ? " from your address" : "";
-      throw new KibitzError(
-        "overloaded",
-        `Too many large requests are being received or answered${whose}. Send this one later, or split it into smaller ones.`,
-        { retryAfterMs: 1000 },
-      );
+    const free = maxBytes - used - bytes;
+    if (free < 0 || own > free * shareOfFree) {
+      const whose = free < 0 ? "" : " from your address";
+      throw overloaded(`Too many large requests are being received or answered${whose}.`);
     }
     used += bytes;
     usedBy.set(address, own);
@@ -70,6 +72,9 @@ export function createBodyBudget({
       let held = 0;
       releaseAtEnd(outcome, () => release(held, address));
       return (bytes) => {
+        if (isHeapFull()) {
+          throw overloaded("The memory of this server is nearly full.");
+        }
         read += bytes;
         const more = read - freeBytes - held;
         if (more > 0 && outcome.releases !== undefined) {
@@ -108,6 +113,21 @@ export function createBodyBudget({
   };
 }
 
+function overloaded(why: string): KibitzError {
+  const detail = `${why} Send this one later, or split it into smaller ones.`;
+  return new KibitzError("overloaded", detail, { retryAfterMs: 1000 });
+}
+
+/** Throws a KibitzError if the body arrives in too many parts. Every reader must call this, because the body has no end then. */
+export function refuseManyParts(req: NodeRequest): void {
+  if (hasTooManyParts(req)) {
+    throw new KibitzError(
+      "body_too_large",
+      `The body arrives in more than ${partsMax} chunks or DATA frames. Send it in larger ones.`,
+    );
+  }
+}
+
 /**
  * Resolves with undefined if the body has more than `maxBytes`: the caller must then discard the rest.
  * Throws ClientDisconnected if the client disconnects or is too slow.
@@ -125,6 +145,7 @@ export function readBytes(
       parts.push(part);
       length += part.length;
       try {
+        refuseManyParts(req);
         if (length <= maxBytes) {
           count(part.length);
           return;

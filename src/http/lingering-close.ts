@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { outcomeOf } from "../request/context.ts";
+import { hasTooManyParts } from "./joined-request.ts";
 import type { NodeRequest, NodeResponse } from "./message.ts";
 
 /** The maximum number of unread bytes that are discarded so that an HTTP/1.1 connection can be used again. */
@@ -57,7 +58,9 @@ export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
     // Trailers are sent two turns of the event loop after the end of the answer. If the thread was blocked for a second, the
     // reset could be sent before the trailers.
     const close = () => setImmediate(() => setImmediate(() => stream.close()));
-    stream.once("finish", () => stream.closed || discard(req, close));
+    // Each frame of a body in too many frames costs time until its stream is closed.
+    const discardRest = () => (hasTooManyParts(req) ? close() : discard(req, close));
+    stream.once("finish", () => stream.closed || discardRest());
   } else {
     // This listener must run before Node's own listener, which would read and discard the body without a limit.
     res.prependOnceListener("finish", () => discard(req, () => req.complete || req.socket.destroy()));

@@ -74,23 +74,71 @@ export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void 
   });
 }
 
-/** Writes a part of the response. Waits if the client reads slowly. Resolves with false if the client has disconnected. */
-export function writePart(res: NodeResponse, part: string | Uint8Array): Promise<boolean> {
-  if (isGone(res)) {
-    return Promise.resolve(false);
+/**
+ * The longest piece of an answer that is written at once. Node tells only when a complete piece has been sent: with longer
+ * pieces, a slow client would seem to read nothing.
+ */
+const pieceBytes = 16 * 1024;
+
+/** Divides bytes into pieces, so that a slow client can be told from a client that reads nothing. */
+export function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += pieceBytes) {
+    yield bytes.subarray(at, at + pieceBytes);
   }
+}
+
+/** Ends the response with a body. A long body is written as fast as the client reads. */
+export function endInParts(res: NodeResponse, body: Uint8Array): void {
   // HTTP/1.1 and HTTP/2 responses both accept strings and bytes, but TypeScript cannot combine their overloads.
   const response = res as ServerResponse;
-  // Convert strings to bytes. A joined string that waits to be sent would need several times as much memory.
-  if (response.write(typeof part === "string" ? Buffer.from(part) : part)) {
-    return Promise.resolve(true);
+  if (body.length <= pieceBytes) {
+    response.end(body);
+    return;
   }
+  const pieces = piecesOf(body);
+  const outcome = outcomeOf(res.req);
+  const next = () => {
+    outcome.pieceSentAt = performance.now();
+    const { value, done } = pieces.next();
+    if (done) {
+      response.end();
+    } else if (!isGone(res)) {
+      response.write(value, next);
+    }
+  };
+  next();
+}
+
+/** Writes a part of the response. Waits if the client reads slowly. Resolves with false if the client has disconnected. */
+export async function writePart(res: NodeResponse, part: string | Uint8Array): Promise<boolean> {
+  // Convert strings to bytes. A joined string that waits to be sent would need several times as much memory.
+  const bytes = typeof part === "string" ? Buffer.from(part) : part;
+  const isLong = bytes.length > pieceBytes;
+  for (const piece of piecesOf(bytes)) {
+    if (isGone(res)) {
+      return false;
+    }
+    await writePiece(res as ServerResponse, piece, isLong);
+    outcomeOf(res.req).pieceSentAt = performance.now();
+  }
+  return !isGone(res);
+}
+
+/** Resolves when more can be written, or when the piece has been sent if `isSent` is true. */
+function writePiece(res: ServerResponse, piece: Uint8Array, isSent: boolean): Promise<void> {
   return new Promise((resolve) => {
     const settle = () => {
-      response.off("drain", settle).off("close", settle);
-      resolve(!isGone(res));
+      res.off("drain", settle).off("close", settle);
+      resolve();
     };
-    response.on("drain", settle).on("close", settle);
+    res.on("close", settle);
+    if (isSent) {
+      res.write(piece, settle);
+    } else if (res.write(piece)) {
+      settle();
+    } else {
+      res.on("drain", settle);
+    }
   });
 }
 

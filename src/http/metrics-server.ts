@@ -1,6 +1,6 @@
 import { once } from "node:events";
-import { createServer } from "node:http";
-import type { AddressInfo } from "node:net";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo, Socket } from "node:net";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { identifyRequest } from "../request/context.ts";
 import { type Owner, ownEvents, runAs } from "../request/owner.ts";
@@ -32,8 +32,30 @@ function formatFor(accept: string | undefined): keyof typeof contentTypes {
 }
 
 /** The maximum number of connections. Scrapers and probes need only a few, because they send a request every few seconds. */
-const connectionsMax = 16;
+const connectionsMax = 64;
 const requestMaxMs = 10_000;
+
+/** Closes the oldest connection without a complete request if there are too many, so that half requests block no probe. */
+function displaceIdle(server: Server): void {
+  const idle = new Set<Socket>();
+  let count = 0;
+  server.on("connection", (socket: Socket) => {
+    count++;
+    idle.add(socket);
+    socket.once("close", () => {
+      count--;
+      idle.delete(socket);
+    });
+    const [oldest = socket] = idle;
+    if (count > connectionsMax) {
+      oldest.destroy();
+    }
+  });
+  server.on("request", ({ socket }, res) => {
+    idle.delete(socket);
+    res.once("close", () => socket.destroyed || idle.add(socket));
+  });
+}
 
 /** Serves metrics and probes on a separate port, which works even if clients use all connections of the main port. */
 export async function openMetricsServer(
@@ -54,7 +76,7 @@ export async function openMetricsServer(
     const body = await metrics.print(format);
     answerGet(req, res, {
       contentType: contentTypes[format],
-      body,
+      body: Buffer.from(body),
       headers: { "Cache-Control": "no-store" },
     });
   }
@@ -70,7 +92,7 @@ export async function openMetricsServer(
         .catch(owner.end);
     });
   });
-  server.maxConnections = connectionsMax;
+  displaceIdle(server);
   server.listen(port, host);
   await once(server, "listening");
   // Without a listener for errors, a connection that arrives when all file descriptors are in use would end the process.

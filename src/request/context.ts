@@ -235,6 +235,8 @@ export interface RequestOutcome {
    * The time of the response by `performance.now()`. Set only if the response was sent before the whole request body was read.
    */
   answeredAt: number | undefined;
+  /** The time by `performance.now()` at which a piece of a long answer was sent, so that its client is known to read. */
+  pieceSentAt: number;
 }
 
 export function createOutcome(answerHeaders?: readonly (readonly [string, string])[]): RequestOutcome {
@@ -252,6 +254,7 @@ export function createOutcome(answerHeaders?: readonly (readonly [string, string
     isCounted: false,
     workCost: 0,
     answeredAt: undefined,
+    pieceSentAt: Number.NEGATIVE_INFINITY,
   };
 }
 

@@ -16,17 +16,20 @@ import type { Log } from "../log/log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
+import { createHeapCheck } from "../thread/heap.ts";
 import { createBeginSpan } from "../tracing/server-span.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
 import { ConfigError } from "./config.ts";
 import { createDegraded, type Degraded } from "./degraded.ts";
+import { descriptorsFor } from "./descriptors.ts";
 import { shownPlans } from "./plans.ts";
 import {
   checkCredential,
+  createCheckAnswer,
   createHealthAndReflection,
   createProtocols,
-  isProbe,
   isRpcPath,
+  kindOf,
   mcpTools,
   type Protocols,
   refuse,
@@ -99,20 +102,27 @@ export async function startApp(
   const meter = metrics?.meter;
   const writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter);
   const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
+  const isHeapFull = createHeapCheck();
   const bodies = createBodyBudget({
     addressOf,
+    isHeapFull,
     // In the mode `open`, limit the memory: no plan limits the requests, and 1 MiB of JSON becomes up to 22 MB of objects.
     ...(config.access === "open" && {
       maxBytes: 8 * 1024 * 1024,
-      maxBytesPerAddress: Number.POSITIVE_INFINITY,
+      shareOfFree: Number.POSITIVE_INFINITY,
     }),
   });
   const readiness = createReadiness();
   const degraded = createDegraded();
   const probes = createProbes({ ...readiness, degraded: degraded.names });
+  const answerCheck = createCheckAnswer(readiness.ready);
   metrics?.serveProbes?.(probes);
   const origins = config.corsOrigins ?? (config.access === "public" ? ["*"] : []);
   const connections = connectionLimits(config);
+  const descriptors = descriptorsFor(config.slots);
+  if (descriptors.warning !== undefined) {
+    log.warn({}, descriptors.warning);
+  }
   const hasPage = config.page === "on";
   const listener = createListener({
     handlers: [
@@ -129,8 +139,11 @@ export async function startApp(
       (req, res) => protocols === undefined && refuse(notServing(stopped !== undefined), req, res),
       refuseUnknown,
     ],
-    isProbe,
+    kindOf,
+    answerProbe: async (req, res) => (await probes(req, res)) || answerCheck(req, res),
+    isHeapFull,
     ...connections,
+    connectionsPerAddress: Math.min(connections.connectionsPerAddress, descriptors.perAddressMax),
     // Allow at least as many calls in flight as the largest plan.
     callsPerCaller: () =>
       Math.max(
@@ -139,6 +152,11 @@ export async function startApp(
       ),
     refuse,
     isRpcPath,
+    limits: {
+      connectionsMax: descriptors.connectionsMax,
+      // In the mode `open`, no rate is limited.
+      ...(config.access === "open" && { pageBytesPerWindow: Number.POSITIVE_INFINITY }),
+    },
     beginSpan: createBeginSpan(tracedPaths),
     logRefused: createRefusalLog(writeLine, addressOf),
     cors: createCors(origins),

@@ -10,6 +10,7 @@ import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
+import type { RequestKind } from "../http/listener/admission.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
 import { sendProblem } from "../http/send-problem.ts";
 import { type CallLine, createCallLine } from "../log/call-line.ts";
@@ -18,6 +19,7 @@ import type { Meter } from "../metrics/meter.ts";
 import { createConnectAdapter } from "../protocols/connect/adapter.ts";
 import { createAdmittance } from "../protocols/connect/admittance.ts";
 import { createMessageCheck } from "../protocols/connect/check-message.ts";
+import { createConstantCheck } from "../protocols/connect/constant-check.ts";
 import { createHandlers } from "../protocols/connect/handlers.ts";
 import { refuseCall, unknownMethod } from "../protocols/connect/refuse-call.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
@@ -173,9 +175,21 @@ export function isRpcPath(path: string): boolean {
 const healthCheckPath = "/grpc.health.v1.Health/Check";
 const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCheckPath]);
 
-/** Health probes are answered even if the client has too many calls in flight. */
-export function isProbe(path: string): boolean {
-  return probePaths.has(path);
+/** Answers gRPC health checks at the least cost. */
+export function createCheckAnswer(ready: () => boolean): RequestHandler {
+  const names = new Set(["", ...apiServices.map(({ typeName }) => typeName)]);
+  return createConstantCheck({ path: healthCheckPath, names, ready });
+}
+
+/** Each kind of request has its own limits: health probes are answered even if the client has too many calls in flight. */
+export function kindOf(path: string): RequestKind {
+  if (probePaths.has(path)) {
+    return "probe";
+  }
+  if (toolPath.test(path)) {
+    return "tool";
+  }
+  return callPaths.has(path) ? "call" : "page";
 }
 
 const callPaths: ReadonlySet<string> = new Set([
@@ -186,6 +200,8 @@ const callPaths: ReadonlySet<string> = new Set([
 
 /** These paths get no span, because load balancers request them every second. */
 const untraced = /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/;
+
+const toolPath = /^\/grpc\.(health|reflection)\./;
 
 export const tracedPaths: TracedPaths = {
   isCall: (path) => callPaths.has(path),

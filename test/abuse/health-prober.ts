@@ -13,6 +13,9 @@ export interface Watched {
 }
 
 const everyMs = 10;
+/** No attack uses the address of the prober. */
+const localAddress = "127.0.98.1";
+
 /** Every tenth probe opens a new connection. All other probes reuse one connection, as most load balancers do. */
 const newConnectionEvery = 10;
 
@@ -32,16 +35,15 @@ process.on("message", (message: Watched | "stop") => {
 
 function probe(url: string, agent: Agent | false): Promise<boolean> {
   return new Promise((resolve) => {
-    get(url, { agent }, (res) => res.resume().on("end", () => resolve(res.statusCode === 200))).on(
-      "error",
-      () => resolve(false),
-    );
+    get(url, { agent, localAddress }, (res) =>
+      res.resume().on("end", () => resolve(res.statusCode === 200)),
+    ).on("error", () => resolve(false));
   });
 }
 
 async function watch({ url, pid, probesMin }: Watched): Promise<void> {
   const healthz = `${url}/healthz`;
-  const kept = new Agent({ keepAlive: true });
+  const kept = new Agent({ keepAlive: true, localAddress });
   const times: number[] = [];
   let failed = 0;
   let stopped = false;

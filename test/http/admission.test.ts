@@ -215,6 +215,20 @@ describe("concurrent calls", () => {
     expect(warnings).toEqual(["as many calls are under way as the service takes: more are refused"]);
   });
 
+  test("many addresses together leave calls for another address", async () => {
+    const { base, busy } = await start({ callsMax: 200 }, { callsPerCaller: () => 50 });
+    const { startCalls } = http2CallerOf(base);
+    for (let count = 0; count < 12; count++) {
+      startCalls(`127.0.1.${count}`, 50);
+    }
+    await expect.poll(() => busy.length).toBeGreaterThan(140);
+    await sleep(100);
+    const before = busy.length;
+    expect(before).toBeLessThan(200);
+    startCalls("127.0.0.9", 1);
+    await expect.poll(() => busy.length).toBe(before + 1);
+  });
+
   test("a client that keeps starting calls beyond the limit is disconnected", async () => {
     const { base, busy } = await start({ streamsRefusedMax: 5 }, { callsPerCaller: () => 1 });
     const { startCalls, resetCodes } = http2CallerOf(base);
@@ -298,6 +312,20 @@ describe("pipelined requests over HTTP/1.1", () => {
       expect(answers.match(/Connection: close/g)).toHaveLength(1);
     },
   );
+
+  test("a connection whose waiting requests have more than 32 KiB of headers is closed after the current response", async () => {
+    const { enter, busy } = await start({});
+    const heavy = `GET /healthz HTTP/1.1\r\nHost: x\r\n${"a:b\r\n".repeat(400)}\r\n`;
+    const client = await enter("127.0.0.2", get("/busy") + heavy.repeat(2) + get("/healthz"));
+    await expect.poll(() => busy.length).toBe(1);
+    busy[0]?.end("done");
+    await expect.poll(client.received).toMatch(/done[\s\S]*"ok"[\s\S]*"ok"[\s\S]*"ok"/);
+    client.socket.write(get("/busy") + heavy.repeat(4));
+    await expect.poll(() => busy.length).toBe(2);
+    await sleep(100);
+    busy[1]?.end("last");
+    expect(await client.closed).toMatch(/last$/);
+  });
 
   test("a pipelined request after a request with the header Connection: close is not handled", async () => {
     const { enter, busy } = await start({});

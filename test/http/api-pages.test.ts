@@ -74,7 +74,7 @@ test("every file that the page /docs links to exists, over HTTP/1.1 and HTTP/2",
   expect(files).toHaveLength(5);
   expect(await filesOf("/docs/")).toEqual(files);
   for (const path of files) {
-    const answer = await fetch(base + path);
+    const answer = await fetch(base + path, { headers: { "Accept-Encoding": "identity" } });
     const body = await answer.bytes();
     expect(answer.status).toBe(200);
     expect(answer.headers.get("content-type")).toMatch(
@@ -152,4 +152,30 @@ test("a request for an API page whose file cannot be read gets 500 and an error 
   expect((await fetch(`${base}/llms.txt`)).status).toBe(200);
   expect((await fetch(`${base}/llms.txt`)).status).toBe(200);
   expect(failing).toHaveBeenCalledTimes(2);
+});
+
+test("the files of the page /docs are compressed, and each coding has an ETag of its own", async () => {
+  const { base } = await start();
+  const path = "/docs/swagger-ui-bundle.js";
+  const inCoding = (coding: string) => http2Get(base, { ":path": path, "accept-encoding": coding });
+  const plain = await inCoding("identity");
+  expect(plain.headers["content-encoding"]).toBeUndefined();
+  expect(plain.headers.vary).toContain("Accept-Encoding");
+  const tags = new Set([plain.headers.etag]);
+  for (const coding of ["br", "gzip"]) {
+    const packed = await inCoding(coding);
+    expect(packed.headers["content-encoding"]).toBe(coding);
+    expect(packed.headers.vary).toContain("Accept-Encoding");
+    expect(Number(packed.headers["content-length"])).toBeLessThan(plain.body.length / 3);
+    tags.add(packed.headers.etag);
+    const unpacked = await fetch(base + path, { headers: { "Accept-Encoding": coding } });
+    expect(await unpacked.text()).toBe(plain.body);
+    const again = await http2Get(base, {
+      ":path": path,
+      "accept-encoding": coding,
+      "if-none-match": packed.headers.etag,
+    });
+    expect(again.headers[":status"]).toBe(304);
+  }
+  expect(tags.size).toBe(3);
 });

@@ -44,7 +44,8 @@ async function start(options: BodyBudgetOptions) {
   };
 }
 
-const limits = { maxBytes: 100_000, maxBytesPerAddress: 40_000, freeBytes: 1000 };
+// The first address may hold 40,000 bytes, which leaves 60,000. The second may then hold 24,000, which leaves 36,000.
+const limits = { maxBytes: 100_000, shareOfFree: 2 / 3, freeBytes: 1000 };
 
 test("requests from an address that exceeds the memory limit for bodies are refused, and requests from other addresses are accepted", async () => {
   const send = await start(limits);
@@ -53,25 +54,32 @@ test("requests from an address that exceeds the memory limit for bodies are refu
   expect(more).toMatchObject({ status: 503, code: "overloaded" });
   expect(more.head).toContain("Retry-After: 1\r\n");
   expect(await (await send("127.0.0.2", 1000)).closed).toContain("read");
-  expect(await (await send("127.0.0.3", 41_000)).closed).toContain("read");
+  expect(await (await send("127.0.0.3", 25_000)).closed).toContain("read");
   slow.socket.destroy();
   await expect.poll(async () => (await send("127.0.0.2", 41_000)).closed).toContain("read");
 });
 
 test("the bodies of all addresses together have a memory limit", async () => {
   const send = await start(limits);
-  for (const from of ["127.0.0.2", "127.0.0.3"]) {
-    await send(from, 41_000, { length: 50_000 });
-  }
-  expect(problemOf(await (await send("127.0.0.4", 22_000)).closed)).toMatchObject({ status: 503 });
-  expect(await (await send("127.0.0.4", 21_000)).closed).toContain("read");
+  await send("127.0.0.2", 41_000, { length: 50_000 });
+  await send("127.0.0.3", 25_000, { length: 50_000 });
+  expect(problemOf(await (await send("127.0.0.4", 16_000)).closed)).toMatchObject({ status: 503 });
+  expect(await (await send("127.0.0.4", 15_000)).closed).toContain("read");
   expect(await (await send("127.0.0.4", 1000)).closed).toContain("read");
+});
+
+test("bodies that never end leave memory for the bodies of another address", async () => {
+  const send = await start(limits);
+  for (const [count, bytes] of [41_000, 25_000, 15_000, 9000, 6000].entries()) {
+    await send(`127.0.1.${count}`, bytes, { length: 50_000 });
+  }
+  expect(await (await send("127.0.0.3", 4000)).closed).toContain("read");
 });
 
 test("the memory limit for bodies applies to the address in X-Forwarded-For if the service uses this header", async () => {
   const send = await start({ ...limits, addressOf: ({ forwardedFor }) => forwardedFor ?? "" });
   await send("127.0.0.2", 41_000, { length: 50_000, forwardedFor: "192.0.2.1" });
-  expect(await (await send("127.0.0.2", 41_000, { forwardedFor: "192.0.2.2" })).closed).toContain("read");
+  expect(await (await send("127.0.0.2", 25_000, { forwardedFor: "192.0.2.2" })).closed).toContain("read");
   expect(await (await send("127.0.0.3", 41_000, { forwardedFor: "192.0.2.1" })).closed).toContain("503");
 });
 
@@ -135,7 +143,7 @@ describe("inflating", () => {
   });
 
   test("a decompressed body counts towards the memory limit with its decompressed size until the call ends", async () => {
-    const { inflate, countOf } = createBodyBudget({ freeBytes: 0, maxBytesPerAddress: 100 });
+    const { inflate, countOf } = createBodyBudget({ freeBytes: 0, maxBytes: 200, shareOfFree: 1 });
     const call = () => {
       const outcome = createOutcome();
       return { outcome, count: countOf(localContext(), outcome) };

@@ -65,6 +65,15 @@ function health(
   return call;
 }
 
+/** Begins a call whose body never ends. */
+function halfCall(client: ClientHttp2Session, headers: OutgoingHttpHeaders): ClientHttp2Stream {
+  const start = { ":method": "POST", ":path": "/v1/eval", "content-type": "application/json" };
+  return client
+    .request({ ...headers, ...start })
+    .on("error", () => {})
+    .resume();
+}
+
 describe("the limit of connections for an address", () => {
   const app = useService({
     KIBITZ_ACCESS: "public",
@@ -96,22 +105,26 @@ describe("the limit of concurrent calls for a caller", () => {
     const from = (address: string) => ({ "x-forwarded-for": address });
     const proxy = enterHttp2("127.0.0.9");
     // The largest plan allows four concurrent calls.
-    const watching = Array.from({ length: 4 }, () => health(proxy, "Watch", from("2001:db8::1")));
-    await Promise.all(watching.map((call) => once(call, "data")));
+    const underWay = Array.from({ length: 4 }, () => halfCall(proxy, from("2001:db8::1")));
     const ask = async (path: string, more: string) =>
       (await enter("127.0.0.9", get(path, `${more}Connection: close\r\n`))).closed;
+    const isRefused = async () =>
+      (await ask("/price", "X-Forwarded-For: 2001:db8::2\r\n")).includes("HTTP/1.1 429");
+    await expect.poll(isRefused).toBe(true);
     const refused = problemOf(await ask("/price", "X-Forwarded-For: 2001:db8::2\r\n"));
     expect(refused).toMatchObject({ status: 429, code: "concurrency_limited" });
     expect(refused.head).toMatch(/^Retry-After: \d+\r$/m);
-    const stream = health(enterHttp2("127.0.0.9"), "Watch", from("2001:db8::1")).resume();
+    const stream = halfCall(enterHttp2("127.0.0.9"), from("2001:db8::1"));
     await expect.poll(() => [stream.closed, stream.rstCode]).toEqual([true, 7]);
-    await once(health(proxy, "Check", from("2001:db8::1")), "data");
+    for (const method of ["Check", "Watch"] as const) {
+      await once(health(proxy, method, from("2001:db8::1")), "data");
+    }
     for (const path of ["/healthz", "/readyz"]) {
       expect(await ask(path, "X-Forwarded-For: 2001:db8::1\r\n")).toContain("200 OK");
     }
     expect(await ask("/price", "X-Forwarded-For: 2001:db8:1::1\r\n")).toContain("200 OK");
     expect(await ask("/price", "")).toContain("200 OK");
-    watching[0]?.close();
+    underWay[0]?.close();
     await expect.poll(() => ask("/price", "X-Forwarded-For: 2001:db8::1\r\n")).toContain("200 OK");
   });
 });

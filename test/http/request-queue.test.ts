@@ -3,10 +3,14 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { listenerLimits } from "../../src/http/listener/limits.ts";
 import { createRequestQueue } from "../../src/http/listener/request-queue.ts";
 
 function response(complete = true): ServerResponse & EventEmitter {
-  return Object.assign(new EventEmitter(), { req: { complete }, shouldKeepAlive: true }) as never;
+  return Object.assign(new EventEmitter(), {
+    req: { complete, rawHeaders: [] },
+    shouldKeepAlive: true,
+  }) as never;
 }
 
 function start() {
@@ -16,7 +20,7 @@ function start() {
     end: () => setImmediate(() => socket.emit("close")),
     pause() {},
   }) as unknown as Socket;
-  return { begun, socket, queue: createRequestQueue(socket, (res) => begun.push(res), 16) };
+  return { begun, socket, queue: createRequestQueue(socket, (res) => begun.push(res), listenerLimits) };
 }
 
 test("if a connection breaks between two pipelined requests, the incomplete second request is not handled", async () => {

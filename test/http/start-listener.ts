@@ -25,7 +25,9 @@ export const unlimitedListener = {
   callerOf: ({ address }) => address,
   connectionsPerAddress: Number.POSITIVE_INFINITY,
   callsPerCaller: () => Number.POSITIVE_INFINITY,
-  isProbe: (path) => path === "/healthz",
+  kindOf: (path) => (path === "/healthz" ? "probe" : "call"),
+  answerProbe: () => false,
+  isHeapFull: () => false,
 } satisfies ListenerOptions;
 
 /**

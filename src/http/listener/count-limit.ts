@@ -10,6 +10,18 @@ const warnings = {
     holder: `an address holds as many connections as it may: more are closed. ${byProxy} hold`,
     all: "all connections are taken: more are closed",
   },
+  probes: {
+    holder: "an address has as many health probes under way as it may: more are reset",
+    all: "as many health probes are under way as the service takes: more are reset",
+  },
+  tools: {
+    holder: "an address has as many calls of health and reflection under way as it may: more are refused",
+    all: "as many calls of health and reflection are under way as the service takes: more are refused",
+  },
+  pages: {
+    holder: "an address has as many pages under way as it may: more are refused",
+    all: "as many pages are under way as the service takes: more are refused",
+  },
   calls: {
     holder: `an address has as many calls under way as it may: more are refused. ${byProxy}`,
     all: "as many calls are under way as the service takes: more are refused",
@@ -20,13 +32,15 @@ const warnEveryMs = 60_000;
 
 /**
  * Counts the connections or calls of each holder, such as an IP address. Returns the limit that is reached, or a function to
- * call at the end. If the holder is undefined, only the limit `all` applies.
+ * call at the end. If the holder is undefined, only the limit `all` applies. A holder with a limit may also have only a share of
+ * what is free, so that many holders together leave something for another.
  */
 export function createCountLimit(
   what: keyof typeof warnings,
   max: number,
   maxPerHolder: () => number,
   log: Pick<Log, "warn">,
+  shareOfFree = Number.POSITIVE_INFINITY,
 ) {
   const byHolder = new Map<string | undefined, number>();
   const warnedAt = { holder: Number.NEGATIVE_INFINITY, all: Number.NEGATIVE_INFINITY };
@@ -55,7 +69,8 @@ export function createCountLimit(
     if (all >= max) {
       return full("all", max);
     }
-    const maxOfHolder = maxPerHolder();
+    const own = maxPerHolder();
+    const maxOfHolder = Number.isFinite(own) ? Math.min(own, Math.ceil((max - all) * shareOfFree)) : own;
     if (holder !== undefined && (byHolder.get(holder) ?? 0) >= maxOfHolder) {
       return full("holder", maxOfHolder);
     }

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemMediaType } from "../../errors/problem.ts";
 import type { Log } from "../../log/log.ts";
@@ -16,7 +17,9 @@ import {
 } from "../message.ts";
 import { answerNotFound } from "../pages/not-found.ts";
 import { sendProblem } from "../send-problem.ts";
+import type { Admission } from "./admission.ts";
 import { answerPreflight, type Cors } from "./cors.ts";
+import { headerBytes } from "./header-bytes.ts";
 
 export interface DispatchOptions {
   /** Each request goes to these handlers in order, until one of them answers. */
@@ -31,6 +34,11 @@ export interface DispatchOptions {
   /** Begins the trace span of a request. Not called for a preflight. */
   readonly beginSpan?: BeginSpan | undefined;
 }
+
+type Answered = Exclude<Admission, { readonly kind: "reset" }>;
+
+/** Milliseconds before a caller learns that its rate is used up, so that clients that retry at once do not slow down others. */
+const refusalPauseMs = 100;
 
 export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) => void;
 
@@ -97,23 +105,28 @@ export function createDispatch({
     }
   }
 
-  async function answer(
-    req: NodeRequest,
-    res: NodeResponse,
-    refusal: KibitzError | undefined,
-  ): Promise<void> {
+  async function answer(req: NodeRequest, res: NodeResponse, admission: Answered): Promise<void> {
     cors(req, res);
+    if (admission.kind === "refused") {
+      check(req, res, headersMaxBytes);
+      refuse(admission.error, req, res);
+      return;
+    }
+    const { rate, first } = admission;
+    const overRate = rate?.begin();
+    if (overRate) {
+      await sleep(refusalPauseMs);
+      refuse(overRate, req, res);
+      return;
+    }
     check(req, res, headersMaxBytes);
     if (isPreflight(req)) {
       answerPreflight(req, res);
       return;
     }
-    if (refusal) {
-      refuse(refusal, req, res);
-      return;
-    }
-    for (const handler of handlers) {
+    for (const handler of first ? [first, ...handlers] : handlers) {
       if ((await handler(req, res)) || isGone(res)) {
+        rate?.end(res);
         return;
       }
     }
@@ -124,12 +137,7 @@ export function createDispatch({
     );
   }
 
-  async function handle(
-    req: NodeRequest,
-    res: NodeResponse,
-    refusal: KibitzError | undefined,
-  ): Promise<void> {
-    takeAbsoluteTarget(req);
+  async function handle(req: NodeRequest, res: NodeResponse, admission: Answered): Promise<void> {
     const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
     const startedAt = performance.now();
     res.once("close", () => {
@@ -142,7 +150,7 @@ export function createDispatch({
       res.setHeader("traceparent", traceparent);
     }
     // Without `withSpan`, the request could run in the span of another request on the same connection.
-    await withSpan(span?.span, () => answer(req, res, refusal));
+    await withSpan(span?.span, () => answer(req, res, admission));
   }
 
   /** An error that nothing catches ends the request. If the answer is already complete, the client keeps this answer. */
@@ -163,7 +171,7 @@ export function createDispatch({
     };
   }
 
-  return (req: NodeRequest, res: NodeResponse, refusal?: KibitzError): void => {
+  return (req: NodeRequest, res: NodeResponse, admission: Answered): void => {
     const owner = ownerOfRequest(req, res);
     for (const emitter of "stream" in req ? [req, res, req.stream] : [req, res]) {
       ownEvents(emitter, owner);
@@ -172,7 +180,7 @@ export function createDispatch({
       // Without listeners for errors, a disconnect or a late write would end the process.
       req.on("error", () => {});
       res.on("error", (err) => attempt(() => log.error({ err }, "writing an answer failed")));
-      handle(req, res, refusal).catch((thrown: unknown) => fail(req, res, thrown));
+      handle(req, res, admission).catch((thrown: unknown) => fail(req, res, thrown));
     });
   };
 }
@@ -216,7 +224,7 @@ function check(req: NodeRequest, res: NodeResponse, headersMaxBytes: number): vo
 }
 
 /**
- * Rejects invalid requests that Node accepts. Call {@link takeAbsoluteTarget} before this function.
+ * Rejects invalid requests that Node accepts. Call `takeAbsoluteTarget` before this function.
  * After this check, `req.headers.host` is set, and `new URL(req.url, "http://" + host)` cannot throw.
  */
 function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
@@ -292,7 +300,7 @@ function checkHeaders({ rawHeaders }: NodeRequest, headersMaxBytes: number): voi
   if (twice) {
     throw malformed(`The request has more than one ${twice} header.`);
   }
-  if (rawHeaders.join("").length > headersMaxBytes) {
+  if (headerBytes(rawHeaders) > headersMaxBytes) {
     throw new KibitzError("headers_too_large", "The request headers are larger than 16 KiB.");
   }
 }
@@ -318,20 +326,6 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   if (coding.toLowerCase() !== "chunked") {
     throw new KibitzError("unimplemented", "The only supported Transfer-Encoding is chunked.");
   }
-}
-
-/** Replaces an absolute request target with its path, and the Host header with the target's host (RFC 9112 section 3.2.2). */
-function takeAbsoluteTarget(req: NodeRequest): void {
-  if (req.url?.startsWith("/")) {
-    return;
-  }
-  const absolute = /^https?:\/\/([^/?#]+)(.*)$/i.exec(req.url ?? "");
-  if (absolute === null) {
-    return;
-  }
-  const [, host, rest = ""] = absolute;
-  req.headers.host = host;
-  req.url = rest.startsWith("/") ? rest : `/${rest}`;
 }
 
 function malformed(detail: string): KibitzError {

@@ -4,10 +4,12 @@ import type { Duplex } from "node:stream";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { ownerOf, runAs } from "../../request/owner.ts";
+import { JoinedHttp1Request } from "../joined-request.ts";
 import { endSoon, hasLongRest } from "../lingering-close.ts";
 import { lateRequest, type NodeResponse } from "../message.ts";
 import { problemAnswer } from "../send-problem.ts";
 import { continueWhenRead } from "./dispatch.ts";
+import { headerOverhead } from "./header-bytes.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 
@@ -28,6 +30,7 @@ export function createHttp1Server(
   const queues = new Map<Socket, RequestQueue>();
   let draining = false;
   const server = createServer({
+    IncomingMessage: JoinedHttp1Request,
     headersTimeout: limits.headersTimeoutMs,
     requestTimeout: limits.requestTimeoutMs,
     connectionsCheckingInterval: limits.checkIntervalMs,
@@ -39,8 +42,8 @@ export function createHttp1Server(
     shouldUpgradeCallback: () => false,
   });
   server.timeout = limits.silenceTimeoutMs;
-  // By default, Node silently ignores all headers after the first 1000. One of them may be Authorization.
-  server.maxHeadersCount = 0;
+  // Node silently ignores all headers after this number. A request with so many headers is refused (`headerBytes`).
+  server.maxHeadersCount = Math.ceil(limits.headersMaxBytes / headerOverhead);
   const acceptors = server.listeners("connection") as ((socket: Socket) => void)[];
   server.removeAllListeners("connection");
 
@@ -114,7 +117,7 @@ export function createHttp1Server(
       for (const acceptor of acceptors) {
         acceptor.call(server, socket);
       }
-      queues.set(socket, createRequestQueue(socket, begin, limits.requestsWaitingMax));
+      queues.set(socket, createRequestQueue(socket, begin, limits));
       socket.once("close", () => queues.delete(socket));
     },
     drain(): void {

@@ -7,24 +7,26 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
-import { lateRequest, type NodeRequest, type NodeResponse } from "../message.ts";
-import type { FullLimit } from "./count-limit.ts";
+import { outsideRequests } from "../../request/owner.ts";
+import { JoinedHttp2Request } from "../joined-request.ts";
+import { lateRequest } from "../message.ts";
+import type { Admit, Admitted } from "./admission.ts";
 import { continueWhenRead, type Refuse } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
-
-/** Counts a call until its response closes. If a limit is reached, does not count the call and returns the limit. */
-export type Admit = (req: NodeRequest, res: NodeResponse) => FullLimit | undefined;
+import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** The listener passes each connection to `accept`. The function `refuse` rejects a request that does not arrive in time. */
 export function createHttp2Server(
-  answer: (req: Http2ServerRequest, res: Http2ServerResponse) => void,
+  answer: (req: Http2ServerRequest, res: Http2ServerResponse, admitted: Admitted) => void,
   admit: Admit,
   limits: ListenerLimits,
   refuse: Refuse,
+  unread: UnreadAnswers,
 ) {
   const sessions = new Map<ServerHttp2Session, Session>();
   let draining = false;
   const server = createServer({
+    Http2ServerRequest: JoinedHttp2Request,
     settings: {
       maxConcurrentStreams: limits.streamsMax,
       maxHeaderListSize: limits.headersMaxBytes,
@@ -37,19 +39,24 @@ export function createHttp2Server(
     sessions.set(session, { leave: closeWhenIdle(session, limits), refusedStreams: 0 });
     session.once("close", () => sessions.delete(session));
   });
+  const begin = createTurns();
   const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
     const { stream } = req;
-    if (admit(req, res)) {
+    const session = sessions.get(stream.session as ServerHttp2Session);
+    const admission = admit(req, res);
+    if (admission.kind !== "admitted") {
       refuseStream(stream);
-      const session = sessions.get(stream.session as ServerHttp2Session);
       if (session && ++session.refusedStreams > limits.streamsRefusedMax) {
         session.leave();
       }
       return;
     }
+    if (admission.isLast) {
+      stream.once("close", () => session?.leave());
+    }
     closeWithStream(req, res);
     // Wait until the complete packet has been read: a call that is cancelled in the same packet should cause no work.
-    setImmediate(() => {
+    begin(() => {
       if (stream.closed || stream.destroyed) {
         return;
       }
@@ -61,8 +68,8 @@ export function createHttp2Server(
       if (!stream.endAfterHeaders) {
         limitArrival(req, res, limits, refuse);
       }
-      closeUnread(stream, limits.silenceTimeoutMs);
-      answer(req, res);
+      unread.watch(res);
+      answer(req, res, admission);
     });
   };
   server.on("checkContinue", (req, res) => {
@@ -88,22 +95,26 @@ export function createHttp2Server(
   };
 }
 
-/** Closes a stream if its client reads nothing for `silenceTimeoutMs`. Node's timeout is useless: every ping restarts it. */
-function closeUnread(stream: ServerHttp2Stream, silenceTimeoutMs: number): void {
-  let waitingBytes = 0;
-  const timer = setInterval(() => {
-    if (stream.bufferSize > 0 && stream.bufferSize === waitingBytes) {
-      // Without an error code, the client would mistake the incomplete answer for a complete answer.
-      stream.close(constants.NGHTTP2_CANCEL);
-      stream.destroy();
+/** The number of calls that begin in an iteration of the event loop. */
+const beginAtOnce = 8;
+
+/** Begins few calls at a time, because a burst of calls would otherwise delay everything else by seconds. */
+function createTurns(): (begin: () => void) => void {
+  const waiting: (() => void)[] = [];
+  const run = () => {
+    const next = waiting.splice(0, beginAtOnce);
+    if (waiting.length > 0) {
+      outsideRequests(() => setImmediate(run));
     }
-    waitingBytes = stream.bufferSize;
-  }, silenceTimeoutMs);
-  // The client has read something, even if `bufferSize` is the same at the next interval.
-  stream.on("drain", () => {
-    waitingBytes = 0;
-  });
-  stream.once("close", () => clearInterval(timer));
+    for (const begin of next) {
+      begin();
+    }
+  };
+  return (begin) => {
+    if (waiting.push(begin) === 1) {
+      outsideRequests(() => setImmediate(run));
+    }
+  };
 }
 
 /** Closes a stream with REFUSED_STREAM. Turns off stack traces, which would take half of the time in a flood of requests. */

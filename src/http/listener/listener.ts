@@ -1,22 +1,16 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import { setImmediate as nextTurn } from "node:timers/promises";
-import { KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
-import {
-  identifyRequest,
-  originOf,
-  outcomeOf,
-  pathFrom,
-  type RequestContext,
-  releaseWithCall,
-} from "../../request/context.ts";
+import { identifyRequest, outcomeOf } from "../../request/context.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
-import { createCountLimit, type FullLimit } from "./count-limit.ts";
+import { type AdmissionOptions, createAdmission } from "./admission.ts";
+import { createCountLimit } from "./count-limit.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
-import { type Admit, createHttp2Server } from "./http2-server.ts";
+import { createHttp2Server } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
+import { createUnreadAnswers } from "./unread-answers.ts";
 
 /** Listens on one port for HTTP/1.1 and HTTP/2 without TLS. */
 export interface Listener {
@@ -28,14 +22,9 @@ export interface Listener {
   stop(deadlineMs?: number): Promise<void>;
 }
 
-export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes"> {
+export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes">, AdmissionOptions {
   readonly log: Pick<Log, "error" | "warn">;
-  /** Returns undefined if only the total limits apply, for example for a trusted proxy. */
-  readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
   readonly connectionsPerAddress: number;
-  readonly callsPerCaller: () => number;
-  /** True for a path whose requests are not counted. */
-  readonly isProbe: (path: string) => boolean;
   readonly limits?: Partial<ListenerLimits>;
   readonly unreadHeaders?: readonly (readonly [string, string])[];
 }
@@ -50,22 +39,11 @@ const silentMaxMs = 1000;
 const acceptMaxMs = 1000;
 
 export function createListener(options: ListenerOptions): Listener {
-  const { log, isRpcPath, logRefused, callerOf, connectionsPerAddress, callsPerCaller, isProbe } = options;
+  const { log, isRpcPath, logRefused, callerOf, connectionsPerAddress, isHeapFull } = options;
   const limits = { ...listenerLimits, ...options.limits };
   const answer = createDispatch({ ...options, headersMaxBytes: limits.headersMaxBytes });
-  const countCall = createCountLimit("calls", limits.callsMax, callsPerCaller, log);
-  const admit: Admit = (req, res) => {
-    if (isProbe(pathFrom(req.url ?? ""))) {
-      return undefined;
-    }
-    const end = countCall(callerOf(originOf(req)));
-    if (typeof end === "string") {
-      return end;
-    }
-    // A call counts until its work has ended, which can be later than its connection.
-    res.once("close", () => releaseWithCall(req, end));
-    return undefined;
-  };
+  const admit = createAdmission(options, limits);
+  const unread = createUnreadAnswers(limits.unreadTimeoutMs, isHeapFull);
   const logUnread = (socket: Socket, code: string) => {
     const unread = { method: "", url: "", headers: {}, socket };
     const { id } = identifyRequest(unread, isRpcPath);
@@ -75,14 +53,22 @@ export function createListener(options: ListenerOptions): Listener {
   };
   const http1 = createHttp1Server(
     (req, res) => {
-      const full = admit(req, res);
-      answer(req, res, full && tooManyCalls(full));
+      const admission = admit(req, res);
+      if (admission.kind === "reset") {
+        req.socket.destroy();
+        return;
+      }
+      if (admission.kind === "admitted" && admission.isLast) {
+        res.shouldKeepAlive = false;
+      }
+      unread.watch(res);
+      answer(req, res, admission);
     },
     limits,
     logUnread,
     options.unreadHeaders ?? [],
   );
-  const http2 = createHttp2Server(answer, admit, limits, options.refuse);
+  const http2 = createHttp2Server(answer, admit, limits, options.refuse, unread);
 
   const connections = new Set<Socket>();
   const unidentified = new Set<Socket>();
@@ -182,21 +168,6 @@ export function createListener(options: ListenerOptions): Listener {
       return stopped;
     },
   };
-}
-
-function tooManyCalls(full: FullLimit): KibitzError {
-  const soon = { retryAfterMs: 1000 };
-  return full === "holder"
-    ? new KibitzError(
-        "concurrency_limited",
-        "Your address has reached its maximum of calls in flight. Wait until one of them ends.",
-        soon,
-      )
-    : new KibitzError(
-        "overloaded",
-        "This server has reached its maximum of calls in flight. Retry later.",
-        soon,
-      );
 }
 
 /** An HTTP/2 client sends these bytes first (RFC 9113 section 3.4). An HTTP/1.1 request never begins with these bytes. */

@@ -2,6 +2,10 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ownerNow, runAs } from "../../request/owner.ts";
 import { endSoon } from "../lingering-close.ts";
+import { headerBytes } from "./header-bytes.ts";
+import type { ListenerLimits } from "./limits.ts";
+
+type WaitingLimits = Pick<ListenerLimits, "requestsWaitingMax" | "waitingHeadersMaxBytes">;
 
 /** The requests of one HTTP/1.1 connection. Requests are answered one after the other. */
 export interface RequestQueue {
@@ -12,11 +16,11 @@ export interface RequestQueue {
   stop(): void;
 }
 
-/** If more than `waitingMax` requests wait, the connection is closed, because each waiting request uses memory. */
+/** If too many requests or headers wait, the connection is closed, because each waiting request uses memory. */
 export function createRequestQueue(
   socket: Socket,
   begin: (res: ServerResponse) => void,
-  waitingMax: number,
+  { requestsWaitingMax, waitingHeadersMaxBytes }: WaitingLimits,
 ): RequestQueue {
   let underWay: ServerResponse | undefined;
   let waiting: ServerResponse[] = [];
@@ -47,6 +51,11 @@ export function createRequestQueue(
     runAs(connection, () => setImmediate(beginNext));
   }
 
+  function waitingBytes(more: ServerResponse): number {
+    const all = underWay ? [...waiting, more] : waiting;
+    return all.reduce((bytes, { req }) => bytes + headerBytes(req.rawHeaders), 0);
+  }
+
   function stop(): void {
     isStopped = true;
     waiting = waiting.filter(({ req }) => req.complete);
@@ -61,7 +70,7 @@ export function createRequestQueue(
       if (isStopped) {
         return;
       }
-      if (waiting.length === waitingMax) {
+      if (waiting.length === requestsWaitingMax || waitingBytes(res) > waitingHeadersMaxBytes) {
         waiting = [];
         stop();
         socket.pause();

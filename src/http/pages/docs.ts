@@ -6,7 +6,7 @@ import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
 import { htmlPage, siteStyle } from "./html-page.ts";
-import { answerGet, type Page, pageWithTag } from "./page.ts";
+import { answerGet, type CodedPage, compressedPage, pageFor } from "./page.ts";
 
 interface ApiPagesOptions {
   /** Returns the plans, which never change. Returns undefined until the plans are loaded. */
@@ -21,20 +21,22 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
     if (known === undefined) {
       throw new KibitzError("starting", "The plans are being loaded.", { retryAfterMs: 1000 });
     }
-    return pageWithTag("application/json; charset=utf-8", await openapiDocument(known));
+    return compressedPage("application/json; charset=utf-8", Buffer.from(await openapiDocument(known)));
   };
   const icon = viewerFile("favicon-32x32.png", "image/png");
   const html = "text/html; charset=utf-8";
   const script = "text/javascript; charset=utf-8";
-  const readers: Readonly<Record<string, () => Promise<Page>>> = {
+  const policy = { "Content-Security-Policy": docsPolicy };
+  const readers: Readonly<Record<string, () => Promise<CodedPage>>> = {
     "/openapi.json": document,
-    "/llms.txt": async () => pageWithTag("text/plain; charset=utf-8", await llmsText(await tools())),
+    "/llms.txt": async () =>
+      compressedPage("text/plain; charset=utf-8", Buffer.from(await llmsText(await tools()))),
     "/favicon.ico": icon,
-    "/docs": async () => pageWithTag(html, docsHtml("./"), { "Content-Security-Policy": docsPolicy }),
-    "/docs/": async () => pageWithTag(html, docsHtml("../"), { "Content-Security-Policy": docsPolicy }),
-    "/docs/style.css": async () => pageWithTag("text/css; charset=utf-8", siteStyle + docsStyle),
+    "/docs": () => compressedPage(html, Buffer.from(docsHtml("./")), policy),
+    "/docs/": () => compressedPage(html, Buffer.from(docsHtml("../")), policy),
+    "/docs/style.css": () => compressedPage("text/css; charset=utf-8", Buffer.from(siteStyle + docsStyle)),
     "/docs/favicon-32x32.png": icon,
-    "/docs/start.js": async () => pageWithTag(script, docsScript),
+    "/docs/start.js": () => compressedPage(script, Buffer.from(docsScript)),
     "/docs/swagger-ui-bundle.js": viewerFile("swagger-ui-bundle.js", script),
     "/docs/swagger-ui.css": viewerFile("swagger-ui.css", "text/css; charset=utf-8"),
   };
@@ -44,7 +46,7 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
     const { path } = contextOf(req);
     const page = pages.get(path);
     if (page) {
-      answerGet(req, res, await page());
+      answerGet(req, res, pageFor(req, await page()));
     } else if (path.startsWith("/docs/")) {
       throw new KibitzError("not_found", `There is nothing at ${echo(path)}; GET /docs shows the API.`);
     }
@@ -52,9 +54,9 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
   };
 }
 
-/** Reads a page at the first request and caches it. After an error, the next request reads the page again. */
-function cached(read: () => Promise<Page>): () => Promise<Page> {
-  let page: Promise<Page> | undefined;
+/** Reads and compresses a page at the first request and caches it. After an error, the next request reads the page again. */
+function cached(read: () => Promise<CodedPage>): () => Promise<CodedPage> {
+  let page: Promise<CodedPage> | undefined;
   return () => {
     page ??= read().catch((error) => {
       page = undefined;
@@ -65,10 +67,10 @@ function cached(read: () => Promise<Page>): () => Promise<Page> {
 }
 
 /** Reads a file of Swagger UI at its first request. The files have 2 MB, and most servers never send them. */
-function viewerFile(name: string, contentType: string): () => Promise<Page> {
+function viewerFile(name: string, contentType: string): () => Promise<CodedPage> {
   return async () => {
     const folder = dirname(createRequire(import.meta.url).resolve("swagger-ui-dist/package.json"));
-    return pageWithTag(contentType, await readFile(join(folder, name)));
+    return compressedPage(contentType, await readFile(join(folder, name)));
   };
 }
 

@@ -25,7 +25,7 @@ export function answerNotFound(req: NodeRequest, res: NodeResponse, error: Kibit
   res.statusCode = 404;
   answerGet(req, res, {
     contentType: "text/html; charset=utf-8",
-    body: staticPage({ title: "Not found", root, main }),
+    body: Buffer.from(staticPage({ title: "Not found", root, main })),
     headers: {
       "Content-Security-Policy": staticPolicy,
       "Cache-Control": "no-store",

@@ -14,6 +14,8 @@ const retryAfterMs = 1000;
 
 /** Probes use no engine, queue or credentials, so that a busy server does not seem to be dead. Probes are not logged. */
 export function createProbes({ ready, draining, degraded = () => [] }: ProbesOptions): RequestHandler {
+  const alive = status("ok");
+  const usable = status("ready");
   const readiness = () => {
     if (draining()) {
       throw new KibitzError("shutting_down", "This server is stopping.", { retryAfterMs });
@@ -21,7 +23,8 @@ export function createProbes({ ready, draining, degraded = () => [] }: ProbesOpt
     if (!ready()) {
       throw new KibitzError("starting", "The engine is being started.", { retryAfterMs });
     }
-    return status("ready", degraded());
+    const lost = degraded();
+    return lost.length === 0 ? usable : status("ready", lost);
   };
   return (req, res) => {
     const { path } = contextOf(req);
@@ -29,7 +32,7 @@ export function createProbes({ ready, draining, degraded = () => [] }: ProbesOpt
       return false;
     }
     outcomeOf(req).hasLine = true;
-    answerGet(req, res, path === "/healthz" ? status("ok") : readiness());
+    answerGet(req, res, path === "/healthz" ? alive : readiness());
     return true;
   };
 }
@@ -38,7 +41,7 @@ function status(word: string, degraded: readonly string[] = []): Page {
   const value = { status: word, ...(degraded.length > 0 && { degraded }) };
   return {
     contentType: "application/json",
-    body: `${JSON.stringify(value)}\n`,
+    body: Buffer.from(`${JSON.stringify(value)}\n`),
     headers: { "Cache-Control": "no-store" },
   };
 }

@@ -43,7 +43,7 @@ function pageOf(title: string, codes: readonly ErrorCode[], root: "./" | "../"):
   });
   return {
     contentType: "text/html; charset=utf-8",
-    body: staticPage({ title, root, main: explained.join("\n") }),
+    body: Buffer.from(staticPage({ title, root, main: explained.join("\n") })),
     headers: { "Cache-Control": "public, max-age=86400", "Content-Security-Policy": staticPolicy },
   };
 }

@@ -1,11 +1,10 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
-import Negotiator from "negotiator";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
-import { answerGet, type Page, pageWithTag } from "./page.ts";
+import { answerGet, type CodedPage, type Coding, type Page, pageFor, pageWithTag } from "./page.ts";
 
 /** The folder into which `npm run build:page` writes the web page. In the npm package, this module is in `dist/`. */
 const builtFolder = new URL(
@@ -17,10 +16,10 @@ const builtFolder = new URL(
 export function createWebPage(folder = builtFolder): RequestHandler {
   const filesNow = createFileCache(folder);
 
-  async function pageAt(path: string, { headers }: NodeRequest): Promise<Page> {
+  async function pageAt(path: string, req: NodeRequest): Promise<Page> {
     const file = (await filesNow())?.get(path);
     if (file) {
-      return file[codingFor(headers["accept-encoding"])];
+      return pageFor(req, file);
     }
     if (path === "/") {
       return notBuilt;
@@ -43,31 +42,14 @@ function wantsPage({ headers }: NodeRequest): boolean {
   return preferredType(headers.accept, ["text/plain", "text/html"]) === "text/html";
 }
 
-/** The content codings with their file name extensions. The coding with the smallest files is first. */
-const codings = { br: ".br", gzip: ".gz", identity: "" } as const;
-
-type Coding = keyof typeof codings;
-
-const codingNames = Object.keys(codings) as readonly Coding[];
-
-type WebFile = Readonly<Record<Coding, Page>>;
-
-/** A longer Accept-Encoding header is not parsed, because parsing long headers takes milliseconds. */
-const acceptMaxLength = 200;
-
-function codingFor(accept: string | readonly string[] | undefined): Coding {
-  if (typeof accept !== "string" || accept.length > acceptMaxLength) {
-    return "identity";
-  }
-  const accepted = new Negotiator({ headers: { "accept-encoding": accept } }).encodings(codingNames);
-  return codingNames.find((coding) => accepted.includes(coding)) ?? "identity";
-}
+/** The file name extensions of the content codings. */
+const extensions: Readonly<Record<Coding, string>> = { br: ".br", gzip: ".gz", identity: "" };
 
 /**
  * Reads all files of a build together, because a page works only with the scripts of the same build.
  * Resolves with undefined if there is no page, or while a build replaces the page.
  */
-function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, WebFile> | undefined> {
+function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, CodedPage> | undefined> {
   let known: { readonly builtAt: number; readonly files: ReturnType<typeof readFiles> } | undefined;
   return async () => {
     try {
@@ -94,8 +76,8 @@ const contentTypes: Readonly<Record<string, string>> = {
   ".txt": "text/plain; charset=utf-8",
 };
 
-async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
-  const files = new Map<string, WebFile>();
+async function readFiles(folder: URL): Promise<ReadonlyMap<string, CodedPage>> {
+  const files = new Map<string, CodedPage>();
   const assets = (await readdir(new URL("assets/", folder))).map((name) => `assets/${name}`);
   for (const name of ["index.html", ...assets]) {
     const contentType = contentTypes[extname(name)];
@@ -103,7 +85,7 @@ async function readFiles(folder: URL): Promise<ReadonlyMap<string, WebFile>> {
       continue;
     }
     const read = async (coding: Coding) =>
-      pageOf(name, contentType, await readFile(new URL(name + codings[coding], folder)), coding);
+      pageOf(name, contentType, await readFile(new URL(name + extensions[coding], folder)), coding);
     const [br, gzip, identity] = await Promise.all([read("br"), read("gzip"), read("identity")]);
     files.set(name === "index.html" ? "/" : `/${name}`, { br, gzip, identity });
   }
@@ -151,7 +133,7 @@ const pageHeaders = {
 /** In a checkout, browsers get this page for about a second, until the build is finished. */
 const notBuilt: Page = {
   contentType: "text/html; charset=utf-8",
-  body: `<!doctype html>
+  body: Buffer.from(`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
 <meta name="viewport" content="width=device-width">
@@ -163,7 +145,7 @@ const notBuilt: Page = {
 <p>If it does not, the log of the server says why, and <code>npm run build:page</code> builds it. Meanwhile: <a href="docs">API reference</a>.</p>
 </main>
 </html>
-`,
+`),
   headers: {
     "Cache-Control": "no-store",
     "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",

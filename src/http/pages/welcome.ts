@@ -43,5 +43,9 @@ GET  /docs            API reference with forms to try each call, from GET /opena
 The same port speaks gRPC, gRPC-Web and Connect: chess.analysis.v1.AnalysisService, GameService.
 `;
   // The text shows the host that the client has named. A cache must not show this host to other clients.
-  return { contentType: "text/plain; charset=utf-8", body, headers: { "Cache-Control": "no-store" } };
+  return {
+    contentType: "text/plain; charset=utf-8",
+    body: Buffer.from(body),
+    headers: { "Cache-Control": "no-store" },
+  };
 }

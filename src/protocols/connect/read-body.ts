@@ -6,7 +6,7 @@ import { compressionGzip } from "@connectrpc/connect-node";
 import { jsonFromBytes } from "../../calls/json-from-bytes.ts";
 import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import { type BodyBudget, type CountBytes, readBytes } from "../../http/body-budget.ts";
+import { type BodyBudget, type CountBytes, readBytes, refuseManyParts } from "../../http/body-budget.ts";
 import { hasArrived, type NodeRequest } from "../../http/message.ts";
 import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
 import { connectErrorFrom } from "./errors.ts";
@@ -139,6 +139,7 @@ async function* partsOf(req: NodeRequest, count: CountBytes): AsyncIterable<Uint
   try {
     // By default, leaving this loop destroys the request, and its connection would never answer again.
     for await (const part of req.iterator({ destroyOnReturn: false })) {
+      refuseManyParts(req);
       count(part.length);
       yield part;
     }

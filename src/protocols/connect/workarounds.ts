@@ -3,7 +3,7 @@ import { Code, ConnectError, type HandlerContext } from "@connectrpc/connect";
 import type { UniversalServerResponse } from "@connectrpc/connect/protocol";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import { isGone, type NodeRequest, type NodeResponse } from "../../http/message.ts";
+import { isGone, type NodeRequest, type NodeResponse, piecesOf } from "../../http/message.ts";
 import { ClientDisconnected } from "../../request/context.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
 import { stateKey } from "./state.ts";
@@ -37,7 +37,9 @@ export function cancelOnDisconnect(
     return reply;
   }
   async function* bound(messages: AsyncIterable<Uint8Array>) {
-    yield* messages;
+    for await (const message of messages) {
+      yield* piecesOf(message);
+    }
   }
   const body = bound(reply.body);
   const end = () => {

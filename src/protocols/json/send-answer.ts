@@ -2,7 +2,7 @@ import type { ServerResponse } from "node:http";
 import type { Call } from "../../calls/call.ts";
 import { errorFromUnknown } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
-import { abortResponse, isGone, type NodeResponse, writePart } from "../../http/message.ts";
+import { abortResponse, endInParts, isGone, type NodeResponse, writePart } from "../../http/message.ts";
 import type { RequestOutcome } from "../../request/context.ts";
 
 export interface AnswerForm {
@@ -85,7 +85,7 @@ export async function sendAnswer(
       clearTimeout(timer);
       const body = Buffer.from(pendingText);
       sendHeadOf(["Content-Length", String(body.length)]);
-      res.end(body);
+      endInParts(res, body);
     }
   };
 

@@ -15,6 +15,7 @@ import {
 } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import type { Call, Implementation } from "../../calls/call.ts";
+import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { limitStreams } from "./limit-streams.ts";
@@ -36,6 +37,9 @@ const defaultLifeMs = 10_000;
 /** The maximum numbers of open streams. A response has up to 90 kB, and stays in memory until the client has read it. */
 const streamLimits = { inAll: 20, perAddress: 5 };
 
+/** The maximum number of answers in a stream, because a request of 10 bytes gets up to 90 kB. Tools need less than 50. */
+const answersMax = 200;
+
 /** The versions v1 and v1alpha differ only in their names. */
 export function createReflection(options: ReflectionOptions): readonly Implementation[] {
   const { services, stopping, addressOf, lifeMs = defaultLifeMs } = options;
@@ -47,8 +51,13 @@ export function createReflection(options: ReflectionOptions): readonly Implement
   ): AsyncGenerator<Response> {
     answers ??= createAnswers(services, options.files);
     const sent = new Set<DescFile>();
+    let answered = 0;
     const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
     for await (const request of untilAborted(requests, over)) {
+      if (++answered > answersMax) {
+        const detail = `A reflection stream answers at most ${answersMax} requests.`;
+        throw new KibitzError("rate_limited", detail, { retryAfterMs: 1000 });
+      }
       yield {
         validHost: request.host,
         originalRequest: request,

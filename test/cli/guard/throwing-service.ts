@@ -89,7 +89,9 @@ const listener = createListener({
   callerOf: ({ address }) => address,
   connectionsPerAddress: Number.POSITIVE_INFINITY,
   callsPerCaller: () => Number.POSITIVE_INFINITY,
-  isProbe: () => false,
+  kindOf: () => "call",
+  answerProbe: () => false,
+  isHeapFull: () => false,
 });
 const { port } = await listener.listen("127.0.0.1", 0);
 

@@ -1,0 +1,174 @@
+import { KibitzError } from "../../errors/errors.ts";
+import type { Log } from "../../log/log.ts";
+import { originOf, pathFrom, type RequestContext, releaseWithCall } from "../../request/context.ts";
+import { isPreflight, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
+import { takeAbsoluteTarget } from "./absolute-target.ts";
+import { createCountLimit, type FullLimit } from "./count-limit.ts";
+import type { ListenerLimits } from "./limits.ts";
+import { createRate } from "./rate.ts";
+
+/**
+ * - `call`: a call of the API
+ * - `probe`: a health check that is answered at once
+ * - `tool`: another call of health or reflection
+ * - `page`: everything else, also a path that does not exist
+ */
+export type RequestKind = "call" | "probe" | "tool" | "page";
+
+export interface AdmissionOptions {
+  readonly kindOf: (path: string) => RequestKind;
+  /** Returns undefined if only the total limits apply, for example for a trusted proxy. */
+  readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
+  readonly callsPerCaller: () => number;
+  /** Answers a probe over its rate with its true status at the least cost. */
+  readonly answerProbe: RequestHandler;
+  readonly isHeapFull: () => boolean;
+  readonly log: Pick<Log, "warn">;
+}
+
+export interface Admitted {
+  readonly kind: "admitted";
+  /** Tried before all other handlers. */
+  readonly first?: RequestHandler;
+  /** True if the connection is closed after the answer. */
+  readonly isLast?: boolean;
+  readonly rate?: PageRate;
+}
+
+interface PageRate {
+  /** Call this before the answer. Returns an error if the rate of the caller is used up. */
+  begin(): KibitzError | undefined;
+  /** Call this when the answer is made. Counts its size. */
+  end(res: NodeResponse): void;
+}
+
+/** A refused request gets an error over HTTP/1.1. A reset request gets no answer. */
+export type Admission =
+  | Admitted
+  | { readonly kind: "refused"; readonly error: KibitzError }
+  | { readonly kind: "reset" };
+
+/** Counts a request until its response closes. */
+export type Admit = (req: NodeRequest, res: NodeResponse) => Admission;
+
+const admitted: Admitted = { kind: "admitted" };
+
+/** One address may have at most this share of the calls that are free, so that 60 addresses cannot take all 5,000. */
+const shareOfFree = 1 / 4;
+
+/** Each page, error and preflight counts as this number of bytes more, because it costs the thread about 70 µs. */
+const pageBytes = 4 * 1024;
+/** A call of health or reflection counts as this number of bytes: its stream has an unknown size. */
+const toolBytes = 256 * 1024;
+
+/** Decides from the headers whether a request is answered. Whatever is in flight is counted, by address and in total. */
+export function createAdmission(
+  { kindOf, callerOf, callsPerCaller, answerProbe, isHeapFull, log }: AdmissionOptions,
+  limits: ListenerLimits,
+): Admit {
+  const { callsMax } = limits;
+  // While the heap is nearly full, one probe of each address is answered, so that a load balancer sees the true status.
+  const probesOf = () => (isHeapFull() ? 1 : limits.probesPerAddress);
+  const limitOf = (what: Parameters<typeof createCountLimit>[0], perHolder: () => number) =>
+    createCountLimit(what, callsMax, perHolder, log, shareOfFree);
+  const count = {
+    call: limitOf("calls", callsPerCaller),
+    probe: limitOf("probes", probesOf),
+    tool: limitOf("tools", () => limits.toolsPerAddress),
+    page: limitOf("pages", () => limits.pagesPerAddress),
+  };
+  const probeRate = createRate(limits.probesPerWindow, limits.rateWindowMs);
+  const pageRate = createRate(limits.pageBytesPerWindow, limits.rateWindowMs);
+  const warnFull = createWarning(log);
+
+  function begin(
+    kind: RequestKind,
+    holder: string | undefined,
+    req: NodeRequest,
+    res: NodeResponse,
+  ): FullLimit | undefined {
+    const end = count[kind](holder);
+    if (typeof end === "string") {
+      return end;
+    }
+    // A call counts until its work has ended, which can be later than its connection.
+    res.once("close", () => releaseWithCall(req, end));
+    return undefined;
+  }
+
+  function rateOf(caller: string | undefined, kind: RequestKind, req: NodeRequest): PageRate | undefined {
+    if (caller === undefined || kind === "call") {
+      return undefined;
+    }
+    return {
+      begin: () => (pageRate.take(caller, kind === "tool" ? toolBytes : pageBytes) ? undefined : overRate()),
+      end: (res) =>
+        pageRate.add(caller, req.method === "HEAD" ? 0 : Number(res.getHeader("content-length") ?? 0)),
+    };
+  }
+
+  function overRate(): KibitzError {
+    return new KibitzError("rate_limited", "Your address has asked for too many pages. Retry later.", {
+      retryAfterMs: pageRate.endsInMs,
+    });
+  }
+
+  return (req, res) => {
+    takeAbsoluteTarget(req);
+    const kind = isPreflight(req) ? "page" : kindOf(pathFrom(req.url ?? ""));
+    const origin = originOf(req);
+    const caller = callerOf(origin);
+    if (kind === "probe") {
+      const prober = caller ?? origin.address;
+      if (begin(kind, prober, req, res)) {
+        return { kind: "reset" };
+      }
+      return probeRate.take(prober) ? admitted : { kind: "admitted", first: answerProbe, isLast: true };
+    }
+    if (isHeapFull()) {
+      warnFull();
+      return { kind: "refused", error: heapFull() };
+    }
+    const full = begin(kind, caller, req, res);
+    if (full) {
+      return { kind: "refused", error: tooManyCalls(full) };
+    }
+    const rate = rateOf(caller, kind, req);
+    return rate ? { kind: "admitted", rate } : admitted;
+  };
+}
+
+const warnEveryMs = 60_000;
+
+function createWarning(log: Pick<Log, "warn">): () => void {
+  let warnedAt = Number.NEGATIVE_INFINITY;
+  return () => {
+    if (performance.now() - warnedAt >= warnEveryMs) {
+      warnedAt = performance.now();
+      log.warn(
+        {},
+        "the heap is nearly full: new calls are refused, and answers that nobody reads are closed",
+      );
+    }
+  };
+}
+
+const soon = { retryAfterMs: 1000 };
+
+function heapFull(): KibitzError {
+  return new KibitzError("overloaded", "The memory of this server is nearly full. Retry later.", soon);
+}
+
+function tooManyCalls(full: FullLimit): KibitzError {
+  return full === "holder"
+    ? new KibitzError(
+        "concurrency_limited",
+        "Your address has reached its maximum of calls in flight. Wait until one of them ends.",
+        soon,
+      )
+    : new KibitzError(
+        "overloaded",
+        "This server has reached its maximum of calls in flight. Retry later.",
+        soon,
+      );
+}

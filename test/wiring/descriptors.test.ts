@@ -1,0 +1,23 @@
+import { expect, test } from "vitest";
+import { descriptorsFor } from "../../src/wiring/descriptors.ts";
+
+test("with enough open files, there are 10,000 connections and no warning", () => {
+  for (const limit of [undefined, 20_000]) {
+    const { connectionsMax, perAddressMax, warning } = descriptorsFor(2, limit);
+    expect([connectionsMax, perAddressMax, warning]).toEqual([10_000, Number.POSITIVE_INFINITY, undefined]);
+  }
+});
+
+test.each([
+  [1024, 844, 211],
+  [256, 76, 19],
+  [64, 16, 4],
+])(
+  "with %i open files, %i connections are accepted, and %i of one address",
+  (limit, connections, perAddress) => {
+    const { connectionsMax, perAddressMax, warning } = descriptorsFor(2, limit);
+    expect([connectionsMax, perAddressMax]).toEqual([connections, perAddress]);
+    expect(warning).toContain(`only ${limit} files, so at most ${connections} connections`);
+    expect(warning).toContain("Raise the limit to 10180");
+  },
+);
