@@ -3,6 +3,7 @@ import type { Engines } from "../engine/engines.ts";
 import { KibitzError } from "../errors/errors.ts";
 import { createBodyBudget } from "../http/body-budget.ts";
 import { corsOfUnparsed, createCors } from "../http/listener/cors.ts";
+import type { ListenerLimits } from "../http/listener/limits.ts";
 import { createListener } from "../http/listener/listener.ts";
 import type { RequestHandler } from "../http/message.ts";
 import type { MetricsServer } from "../http/metrics-server.ts";
@@ -59,6 +60,7 @@ export interface AppOptions extends Partial<AppTimes> {
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
   readonly heartbeatMs?: number | undefined;
+  readonly listenerLimits?: Partial<ListenerLimits> | undefined;
 }
 
 /**
@@ -85,7 +87,14 @@ export async function startApp(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  { lag = createEventLoopLag(), metrics, redis: redisTimes, heartbeatMs, ...times }: AppOptions = {},
+  {
+    lag = createEventLoopLag(),
+    metrics,
+    redis: redisTimes,
+    heartbeatMs,
+    listenerLimits: limits,
+    ...times
+  }: AppOptions = {},
 ): Promise<App> {
   const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   /** Closes everything after the last call or after a failed start, in reverse order. */
@@ -144,6 +153,7 @@ export async function startApp(
     isHeapFull,
     ...connections,
     connectionsPerAddress: Math.min(connections.connectionsPerAddress, descriptors.perAddressMax),
+    ...(limits && { limits }),
     // Allow at least as many calls in flight as the largest plan.
     callsPerCaller: () =>
       Math.max(
