@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { create, createFileRegistry, fromBinary, type MessageInitShape } from "@bufbuild/protobuf";
 import { FileDescriptorProtoSchema, FileDescriptorSetSchema } from "@bufbuild/protobuf/wkt";
 import { Code, type ConnectError, createClient } from "@connectrpc/connect";
@@ -171,14 +172,32 @@ describe("a reflection stream", () => {
       await new Promise(setImmediate);
     }
   };
+  const paced = async function* () {
+    for await (const request of endless()) {
+      yield request;
+      await sleep(20);
+    }
+  };
 
   test.each([
     ["with a silent client", forever],
-    ["with endless requests", endless],
+    ["with a request every 20 ms", paced],
   ])("a gRPC reflection stream %s is closed at its timeout", async (_, requests) => {
     const { client } = start(200);
     const answers = await Array.fromAsync(client.serverReflectionInfo(requests()));
     expect(answers.length).toBeGreaterThan(0);
+  });
+
+  test("a gRPC reflection stream is refused after 200 answers", async () => {
+    const { client } = start();
+    let answers = 0;
+    const readAll = async () => {
+      for await (const _ of client.serverReflectionInfo(endless())) {
+        answers++;
+      }
+    };
+    await expect(readAll()).rejects.toMatchObject({ code: Code.ResourceExhausted });
+    expect(answers).toBe(200);
   });
 
   test("when the server stops, open gRPC reflection streams end, and new streams end immediately", async () => {
