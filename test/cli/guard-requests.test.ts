@@ -3,18 +3,21 @@ import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { guardRequests } from "../../src/cli/guard-requests.ts";
 import { runAs } from "../../src/request/owner.ts";
-import { open } from "../http/exchange.ts";
+import { exchange, open } from "../http/exchange.ts";
 import { http2Get } from "../http/http2-get.ts";
 import type { Report } from "./guard/throwing-service.ts";
 
 let service: ChildProcess;
 let port: number;
+let metricsUrl: string;
 let places: readonly string[] = [];
 
 beforeAll(async () => {
   // Of the environment, only what Node needs: the service is not a test of vitest.
   service = fork(new URL("guard/throwing-service.ts", import.meta.url), { env: {}, execArgv: [] });
-  [{ port, places }] = (await once(service, "message")) as [{ port: number; places: readonly string[] }];
+  [{ port, metricsUrl, places }] = (await once(service, "message")) as [
+    { port: number; metricsUrl: string; places: readonly string[] },
+  ];
 });
 
 afterAll(() => void service.kill());
@@ -76,6 +79,19 @@ test.each(["HTTP/1.1", "HTTP/2"])(
     expect((await report()).isOwned, "the context of a request leaked").toBe(false);
   },
 );
+
+test("an error before the request is known cuts its connection, also on the metrics port, and the service goes on", async () => {
+  const before = await report();
+  const { closed } = await open(port, "127.0.0.99");
+  expect(await closed).toBe("");
+  expect(await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 127.0.0.99\r\n\r\n")).toBe("");
+  const forwarded = { ":path": "/fine", "x-forwarded-for": "127.0.0.99" };
+  await expect(http2Get(`http://127.0.0.1:${port}`, forwarded)).rejects.toThrow();
+  await expect(fetch(metricsUrl.replace("/metrics", "/healthz"))).rejects.toThrow();
+  const after = await report();
+  expect(after).toMatchObject({ counted: before.counted + 4, stops: before.stops, isOwned: false });
+  expect(await overHttp1("fine")).toMatch(/^HTTP\/1\.1 200 OK/);
+});
 
 test("the service goes on after 1000 errors of requests, and logs at most ten of them in a minute", async () => {
   const { counted } = await report();

@@ -4,6 +4,7 @@ import { guardRequests } from "../../../src/cli/guard-requests.ts";
 import { createCors } from "../../../src/http/listener/cors.ts";
 import { createListener } from "../../../src/http/listener/listener.ts";
 import type { NodeRequest, NodeResponse } from "../../../src/http/message.ts";
+import { openMetricsServer } from "../../../src/http/metrics-server.ts";
 import { sendProblem } from "../../../src/http/send-problem.ts";
 import { ownerNow } from "../../../src/request/owner.ts";
 
@@ -50,6 +51,9 @@ const places: Readonly<Record<string, (fail: Throw, req: NodeRequest, res: NodeR
   },
 };
 
+/** The service fails before it knows the request: at a connection of this address, or at a request that is forwarded for it. */
+const brokenAddress = "127.0.0.99";
+
 const logged: { message: string }[] = [];
 const log = {
   error: (fields: object, message: string) => void logged.push({ ...fields, message }),
@@ -86,7 +90,12 @@ const listener = createListener({
   isRpcPath: () => false,
   logRefused: () => {},
   refuse: (error, req, res) => sendProblem(req, res, error),
-  callerOf: ({ address }) => address,
+  callerOf: ({ address, forwardedFor }) => {
+    if (address === brokenAddress || forwardedFor === brokenAddress) {
+      throw new Error("failed: before the request is known");
+    }
+    return address;
+  },
   connectionsPerAddress: Number.POSITIVE_INFINITY,
   callsPerCaller: () => Number.POSITIVE_INFINITY,
   kindOf: () => "call",
@@ -94,6 +103,14 @@ const listener = createListener({
   isHeapFull: () => false,
 });
 const { port } = await listener.listen("127.0.0.1", 0);
+
+const metrics = await openMetricsServer({ print: async () => "" }, { host: "127.0.0.1", port: 0 });
+metrics.serveProbes(() => {
+  setTimeout(() => {
+    throw new Error("failed: a probe of the metrics port");
+  });
+  return true;
+});
 
 process.on("message", (command) => {
   if (command === "throw") {
@@ -105,4 +122,4 @@ process.on("message", (command) => {
   const report: Report = { logged: logged.splice(0), counted, stops, isOwned: ownerNow() !== undefined };
   process.send?.(report);
 });
-process.send?.({ port, places: Object.keys(places) });
+process.send?.({ port, metricsUrl: metrics.url, places: Object.keys(places) });
