@@ -60,7 +60,7 @@ export interface AppOptions extends Partial<AppTimes> {
   readonly lag?: EventLoopLag;
   readonly redis?: Partial<SharingTimes>;
   readonly heartbeatMs?: number | undefined;
-  readonly listenerLimits?: Partial<ListenerLimits> | undefined;
+  readonly listenerLimits?: Partial<ListenerLimits>;
 }
 
 /**
@@ -92,7 +92,7 @@ export async function startApp(
     metrics,
     redis: redisTimes,
     heartbeatMs,
-    listenerLimits: limits,
+    listenerLimits,
     ...times
   }: AppOptions = {},
 ): Promise<App> {
@@ -153,7 +153,6 @@ export async function startApp(
     isHeapFull,
     ...connections,
     connectionsPerAddress: Math.min(connections.connectionsPerAddress, descriptors.perAddressMax),
-    ...(limits && { limits }),
     // Allow at least as many calls in flight as the largest plan.
     callsPerCaller: () =>
       Math.max(
@@ -166,6 +165,7 @@ export async function startApp(
       connectionsMax: descriptors.connectionsMax,
       // In the mode `open`, no rate is limited.
       ...(config.access === "open" && { pageBytesPerWindow: Number.POSITIVE_INFINITY }),
+      ...listenerLimits,
     },
     beginSpan: createBeginSpan(tracedPaths),
     logRefused: createRefusalLog(writeLine, addressOf),
