@@ -15,6 +15,8 @@ const owners: Readonly<Record<string, string>> = {
   "src/protocols/json/answers.ts: createRouteHandler: first.catch": "() => {}",
   // The dispatcher listens to the errors of each response, and logs them.
   "src/protocols/connect/workarounds.ts: end: body.return.catch.then.catch": "res.emit",
+  // The generator has already thrown this error to its reader.
+  "src/protocols/connect/handlers.ts: stream: reading.return.catch": "() => {}",
   // The client has disconnected, so nobody can get the error.
   "src/protocols/mcp/server.ts: report: mcpReq.notify.catch": "() => {}",
   // The same promise belongs to `counting`, which answerMessage awaits.

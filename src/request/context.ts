@@ -306,8 +306,10 @@ function endIfOver(outcome: RequestOutcome): void {
   }
   const { releases = [] } = outcome;
   outcome.releases = undefined;
-  for (const release of releases) {
-    release();
+  // A stack calls all functions, even if one of them throws.
+  using ending = new DisposableStack();
+  for (const release of releases.toReversed()) {
+    ending.defer(release);
   }
 }
 

@@ -46,3 +46,15 @@ test("a limit is released at once if no handler got the request", () => {
   releaseWithCall({}, release);
   expect(release).toHaveBeenCalledOnce();
 });
+
+test("at the end of a call, all limits are released in order, even if one release throws", () => {
+  const outcome = createOutcome();
+  const released: string[] = [];
+  releaseAtEnd(outcome, () => released.push("first"));
+  releaseAtEnd(outcome, () => {
+    throw new Error("a release failed");
+  });
+  releaseAtEnd(outcome, () => released.push("last"));
+  expect(() => closeCall(outcome)).toThrow("a release failed");
+  expect(released).toEqual(["first", "last"]);
+});
