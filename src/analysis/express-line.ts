@@ -1,5 +1,7 @@
 /** Short work that waits for the express place. The accounts take turns, so that no account delays the others by more than one turn. */
 interface ExpressLine<T> {
+  /** The number of accounts with waiting work. */
+  readonly accounts: number;
   add(account: string, work: T): void;
   remove(account: string, work: T): void;
   /** Returns the first work of the first account that is not in `excluded`. */
@@ -7,7 +9,7 @@ interface ExpressLine<T> {
   /** Call this when work of the account has been served. The next turn of the account is after all other accounts. */
   served(account: string): void;
   /** Returns the work that is served before new work of the account. */
-  before(account: string, excluded: ReadonlySet<string>): Iterable<T>;
+  before(account: string, excluded: ReadonlySet<string>): IteratorObject<T>;
   /** Returns all work in the order in which it is served if no more work arrives. */
   order(excluded: ReadonlySet<string>): Iterable<T>;
 }
@@ -17,6 +19,9 @@ export function createExpressLine<T>(): ExpressLine<T> {
   const accounts = new Map<string, Set<T>>();
 
   return {
+    get accounts() {
+      return accounts.size;
+    },
     add(account, work) {
       const waiting = accounts.get(account) ?? new Set();
       accounts.set(account, waiting.add(work));

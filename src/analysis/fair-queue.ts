@@ -14,23 +14,27 @@ interface WorkBefore {
   readonly workMs: number;
 }
 
-/**
- * Divides the slots evenly between flows. Short work overtakes long work, but long work is always served eventually.
- * `order` sorts the queue. The other methods walk through the queue at most once: 10,000 waiting searches take 0.1 ms.
- */
+/** Divides the slots evenly between flows. Short work overtakes long work, but long work is always served eventually. */
 export interface FairQueue<T extends Waiting> {
   add(waiting: T): void;
   remove(waiting: T): void;
   take(): T | undefined;
-  /** Returns the work that is served before `waiting` if no more work arrives. `waiting` does not need to be in the queue. */
+  /**
+   * Returns the work that is served before `waiting` if no more work arrives. `waiting` does not need to be in the queue. If much
+   * work waits, the result is approximate.
+   */
   before(waiting: Waiting): WorkBefore;
   /** Returns all work in the order in which it is served if no more work arrives. */
   order(): readonly T[];
+  /** Call this after the expected times of the waiting work have changed. */
+  priced(): void;
 }
 
 interface Flow<T extends Waiting> {
   /** The virtual time at which the next work of the flow begins. {@link createFairQueue} explains virtual time. */
   startMs: number;
+  /** The tag of the last waiting work. */
+  endMs: number;
   isServed: boolean;
   readonly waiting: T[];
 }
@@ -40,6 +44,17 @@ interface Tagged<T extends Waiting> {
   readonly tagMs: number;
   /** True if the flow was served before. */
   readonly isServed: boolean;
+}
+
+/** `before` is exact if at most this number of searches waits. Otherwise, it uses an earlier order of the queue. */
+const exactMax = 100;
+/** The queue is sorted again after this fraction of the queue has come or gone. */
+const outdatedShare = 1 / 16;
+
+/** The tags of the whole queue in order, and the sum of the costs before each tag. */
+interface Sorted {
+  readonly tags: readonly number[];
+  readonly workMs: readonly number[];
 }
 
 /**
@@ -52,6 +67,10 @@ interface Tagged<T extends Waiting> {
 export function createFairQueue<T extends Waiting>(): FairQueue<T> {
   const flows = new Map<string, Flow<T>>();
   let virtualMs = 0;
+  let size = 0;
+  let sorted: Sorted | undefined;
+  /** The number of searches that came or went after the queue was sorted. */
+  let changes = 0;
 
   function nextFlow(): readonly [flow: Flow<T>, first: Tagged<T>] | undefined {
     let next: readonly [Flow<T>, Tagged<T>] | undefined;
@@ -69,20 +88,74 @@ export function createFairQueue<T extends Waiting>(): FairQueue<T> {
   function remove(waiting: T): void {
     const flow = flows.get(waiting.flow);
     const at = flow?.waiting.indexOf(waiting) ?? -1;
-    if (at >= 0) {
-      flow?.waiting.splice(at, 1);
+    if (flow === undefined || at < 0) {
+      return;
     }
-    if (flow?.waiting.length === 0) {
+    flow.waiting.splice(at, 1);
+    flow.endMs -= waiting.costMs;
+    size--;
+    changes++;
+    if (flow.waiting.length === 0) {
       flows.delete(waiting.flow);
     }
   }
 
+  function tagged(): Tagged<T>[] {
+    const all: Tagged<T>[] = [];
+    for (const flow of flows.values()) {
+      let tagMs = flow.startMs;
+      for (const [index, waiting] of flow.waiting.entries()) {
+        tagMs += waiting.costMs;
+        all.push({ waiting, tagMs, isServed: flow.isServed || index > 0 });
+      }
+      flow.endMs = tagMs;
+    }
+    return all.sort(compare);
+  }
+
+  function sort(): Sorted {
+    const workMs = [0];
+    const tags = [];
+    for (const { waiting, tagMs } of tagged()) {
+      tags.push(tagMs);
+      workMs.push((workMs.at(-1) ?? 0) + waiting.costMs);
+    }
+    changes = 0;
+    return { tags, workMs };
+  }
+
+  /** Searches the last order of the queue. */
+  function roughlyBefore({ flow, costMs, dueMs }: Waiting): WorkBefore {
+    if (sorted === undefined || changes > size * outdatedShare) {
+      sorted = sort();
+    }
+    const own = flows.get(flow);
+    let startMs = own?.endMs ?? virtualMs;
+    for (let at = (own?.waiting.length ?? 0) - 1; at >= 0; at--) {
+      const later = own?.waiting[at] as T;
+      if (later.dueMs <= dueMs) {
+        break;
+      }
+      startMs -= later.costMs;
+    }
+    const count = firstFrom(sorted.tags, startMs + costMs);
+    return { count, workMs: sorted.workMs[count] ?? 0 };
+  }
+
   return {
     add(waiting) {
-      const flow = flows.get(waiting.flow) ?? { startMs: virtualMs, isServed: false, waiting: [] };
+      const flow = flows.get(waiting.flow) ?? {
+        startMs: virtualMs,
+        endMs: virtualMs,
+        isServed: false,
+        waiting: [],
+      };
+      size++;
+      changes++;
       flows.set(waiting.flow, flow);
       const before = flow.waiting.findLastIndex(({ dueMs }) => dueMs <= waiting.dueMs);
       flow.waiting.splice(before + 1, 0, waiting);
+      flow.endMs += waiting.costMs;
     },
     remove,
     take() {
@@ -93,11 +166,15 @@ export function createFairQueue<T extends Waiting>(): FairQueue<T> {
       const [flow, { waiting, tagMs }] = next;
       virtualMs = Math.max(virtualMs, tagMs);
       flow.startMs = tagMs;
+      flow.endMs += waiting.costMs;
       flow.isServed = true;
       remove(waiting);
       return waiting;
     },
     before(asked) {
+      if (size > exactMax) {
+        return roughlyBefore(asked);
+      }
       const own = flows.get(asked.flow);
       let count = 0;
       let workMs = 0;
@@ -124,16 +201,9 @@ export function createFairQueue<T extends Waiting>(): FairQueue<T> {
       }
       return { count, workMs };
     },
-    order() {
-      const all: Tagged<T>[] = [];
-      for (const { startMs, isServed, waiting } of flows.values()) {
-        let tagMs = startMs;
-        for (const [index, one] of waiting.entries()) {
-          tagMs += one.costMs;
-          all.push({ waiting: one, tagMs, isServed: isServed || index > 0 });
-        }
-      }
-      return all.sort(compare).map(({ waiting }) => waiting);
+    order: () => tagged().map(({ waiting }) => waiting),
+    priced() {
+      sorted = undefined;
     },
   };
 }
@@ -141,4 +211,18 @@ export function createFairQueue<T extends Waiting>(): FairQueue<T> {
 /** If two flows have the same tag, a flow that was not served yet is first, so that new clients wait less. */
 function compare(a: Tagged<Waiting>, b: Tagged<Waiting>): number {
   return a.tagMs - b.tagMs || Number(a.isServed) - Number(b.isServed);
+}
+
+/** Returns the number of values that are less than `limit`. */
+function firstFrom(sortedValues: readonly number[], limit: number): number {
+  let [from, to] = [0, sortedValues.length];
+  while (from < to) {
+    const middle = (from + to) >> 1;
+    if ((sortedValues[middle] as number) < limit) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from;
 }

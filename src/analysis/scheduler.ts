@@ -93,6 +93,8 @@ interface Entry extends Waiting {
   readonly askedAt: number;
   costMs: number;
   position: QueuePosition;
+  /** The expected wait for a slot at the arrival, in milliseconds. */
+  slotWaitMs: number;
   /** Ends the waiting. */
   admit(slot: Slot): void;
   /** How often the work has exceeded the time limit of the express place. */
@@ -122,6 +124,8 @@ interface Running {
 export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Scheduler {
   const running = new Set<Running>();
   let express: Running | undefined;
+  /** Tries to run the express line again, because the memory for another engine may have become free. */
+  let retrying: NodeJS.Timeout | undefined;
   const waiting = new Set<Entry>();
   const queue = createFairQueue<Entry>();
   const expressLine = createExpressLine<Entry>();
@@ -194,10 +198,14 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     waiting.delete(entry);
     queue.remove(entry);
     expressLine.remove(entry.account, entry);
+    if (expressLine.accounts === 0) {
+      clearInterval(retrying);
+      retrying = undefined;
+    }
   }
 
   async function wait(entry: Entry, onWaiting?: (readPosition: ReadQueuePosition) => void): Promise<Slot> {
-    const { signal, account } = entry;
+    const { signal } = entry;
     signal.throwIfAborted();
     if (running.size < slots) {
       return startInSlot(entry);
@@ -214,21 +222,23 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     const readPosition = () => (waiting.has(entry) ? positionOf(entry) : undefined);
     onWaiting?.(readPosition);
     const reporting = onWaiting && setInterval(onWaiting, reportEveryMs, readPosition);
-    const useExpress = () => {
-      expressLine.add(account, entry);
-      runExpress();
-    };
-    const trying = isShort(entry) ? setInterval(useExpress, patienceMs) : undefined;
-    if (trying && queueWaitMs(queue.before(entry).workMs) > patienceMs) {
-      useExpress();
+    const patience = isShort(entry) ? setTimeout(useExpress, patienceMs, entry) : undefined;
+    if (patience && entry.slotWaitMs > patienceMs) {
+      useExpress(entry);
     }
     try {
       return await promise;
     } finally {
       clearInterval(reporting);
-      clearInterval(trying);
+      clearTimeout(patience);
       signal.removeEventListener("abort", giveUp);
     }
+  }
+
+  function useExpress(entry: Entry): void {
+    expressLine.add(entry.account, entry);
+    retrying ??= setInterval(runExpress, patienceMs);
+    runExpress();
   }
 
   /** Starts the next short work in the express place, or makes a long search lend its slot. */
@@ -282,6 +292,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       for (const entry of waiting) {
         entry.costMs = entry.work.expectMs();
       }
+      queue.priced();
     }
   }
 
@@ -305,6 +316,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   function positionOfNew(entry: Entry): QueuePosition {
     const { count, workMs } = queue.before(entry);
     const queued = { place: count + 1, expectedWaitMs: queueWaitMs(workMs) };
+    entry.slotWaitMs = queued.expectedWaitMs;
     const excluded = longAccounts();
     if (
       queued.expectedWaitMs <= patienceMs ||
@@ -314,9 +326,12 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     ) {
       return queued;
     }
-    const ahead = [...expressLine.before(entry.account, excluded)];
-    const aheadMs = ahead.reduce((sum, { costMs }) => sum + costMs, expressRestMs());
-    return sooner(queued, { place: ahead.length + 1, expectedWaitMs: aheadMs });
+    // In a long line, assume that the other work takes as long as the first work.
+    const first = [...expressLine.before(entry.account, excluded).take(positionsAtOnce)];
+    const ahead = first.length < positionsAtOnce ? first.length : expressLine.accounts;
+    const firstMs = first.reduce((sum, { costMs }) => sum + costMs, 0);
+    const aheadMs = first.length === 0 ? 0 : (firstMs * ahead) / first.length;
+    return sooner(queued, { place: ahead + 1, expectedWaitMs: expressRestMs() + aheadMs });
   }
 
   function computePositions(): void {
@@ -379,6 +394,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         costMs,
         dueMs: askedAt + costMs,
         position: { place: 1, expectedWaitMs: 0 },
+        slotWaitMs: 0,
         admit() {},
         overruns: 0,
         lostMs: 0,

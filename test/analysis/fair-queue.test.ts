@@ -1,6 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { createFairQueue, type FairQueue, type Waiting } from "../../src/analysis/fair-queue.ts";
+import { createRandom } from "../support/random.ts";
 
 interface Piece extends Waiting {
   readonly value: string;
@@ -213,5 +214,29 @@ describe("whatever comes, leaves and is served", () => {
       }),
       { numRuns: 1000 },
     );
+  });
+});
+
+describe("a long queue", () => {
+  test("the estimate for a new search is off by at most a sixteenth of the queue, while searches come and go", () => {
+    const random = createRandom(7);
+    const queue = createFairQueue<Piece>();
+    const waiting: Piece[] = [];
+    for (let now = 0; now < 3000; now++) {
+      // Prime costs, so that few searches have the same tag.
+      const costMs = random.pick([2, 31, 307, 3001]) + random.below(1000) / 1000;
+      const piece = waitingOf(`flow ${random.below(50)}`, costMs, { dueMs: now + costMs });
+      const estimate = queue.before(piece).count;
+      queue.add(piece);
+      waiting.push(piece);
+      const place = queue.order().indexOf(piece);
+      expect(Math.abs(place - estimate)).toBeLessThanOrEqual(1 + waiting.length / 16);
+      if (random.below(3) === 0) {
+        const taken = random.below(2) === 0 ? queue.take() : random.pick(waiting);
+        queue.remove(taken as Piece);
+        waiting.splice(waiting.indexOf(taken as Piece), 1);
+      }
+    }
+    expect(waiting.length).toBeGreaterThan(1500);
   });
 });
