@@ -150,7 +150,7 @@ export function randomParts(random: Random): Parts {
     names.map((name) => {
       const values: readonly unknown[] = grammar[name];
       // The first value is the ordinary one. Without it, nearly every request would be refused at once.
-      return [name, random.below(3) > 0 ? values[0] : random.pick(values)];
+      return [name, values[random.below(3) > 0 ? 0 : random.below(values.length)]];
     }),
   ) as unknown as Parts;
 }
