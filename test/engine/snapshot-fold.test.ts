@@ -307,6 +307,26 @@ describe("invented lines", () => {
     expect(fold.final()).toMatchObject({ depth: 2, complete: false });
   });
 
+  test.each([
+    ["follows", [moving(2)], 1],
+    ["of the same depth follows", [moving(1)], undefined],
+    ["does not follow", [], undefined],
+  ])(
+    "an iteration that needs a proof is complete after the stop command only if a line of the next depth follows: %s",
+    (_, lines, depth) => {
+      const fold = createSnapshotFold({ ...limits, nodes: undefined });
+      const add = (text: string) => {
+        const parsed = parseLine(text);
+        return parsed.kind === "info" ? fold.add(parsed.info) : expect.fail("no info");
+      };
+      [moving(1), line(1, 1), line(1, 2)].map(add);
+      fold.close();
+      lines.map(add);
+      const final = fold.final();
+      expect(final?.complete ? final.depth : undefined).toBe(depth);
+    },
+  );
+
   test("a line without counters keeps the previous counters", () => {
     const { final } = foldOf(["info nodes 7 nps 8 hashfull 9 tbhits 10 time 11", line(1, 1)], limits);
     expect(final?.counters).toEqual({ nodes: 7, nps: 8, hashfull: 9, tbhits: 10, timeMs: 5 });

@@ -5,7 +5,10 @@ import type { UciInfo } from "./parse-line.ts";
 interface SnapshotFold {
   /** Returns the new snapshot if the line completes an iteration. */
   add(info: UciInfo): Snapshot | undefined;
-  /** Call this when the search is stopped early. An iteration that ends later is incomplete. */
+  /**
+   * Call this when `stop` is sent. An iteration that ends later is incomplete. An iteration that ended earlier, but that only
+   * the next line can prove, stays complete only if this line follows.
+   */
   close(): void;
   /** Returns the newest complete iteration. If no iteration is complete, returns the newest line for the best move. */
   final(): Snapshot | undefined;
@@ -97,7 +100,8 @@ export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
       return isReported ? snapshot : proved;
     },
     final() {
-      const newest = pending?.completeIfLast ? pending.snapshot : complete;
+      const isComplete = pending?.completeIfLast && (pending.isReported || !closed);
+      const newest = isComplete ? pending?.snapshot : complete;
       const [line, depth] = [lastFirstLine, lastFirstLine?.depth ?? 0];
       return newest ? { ...newest, counters } : line && { depth, complete: false, lines: [line], counters };
     },

@@ -25,6 +25,7 @@ interface Limits {
   readonly depth?: number | undefined;
   readonly nodes?: number | undefined;
   readonly movetimeMs?: number;
+  readonly multipv?: number;
 }
 
 async function wasmCommand(): Promise<EngineCommand> {
@@ -95,15 +96,17 @@ describe.each(rows)("%s", (name, findCommand) => {
       fen = middleGame,
       depth,
       nodes,
+      multipv = 1,
     }: Limits): Promise<readonly SearchEvent[]> {
-      const key = `${fen} ${depth} ${nodes}`;
-      const events = known.get(key) ?? (await eventsOf(reference, jobOf({ fen, depth, nodes }), forever));
+      const key = `${fen} ${depth} ${nodes} ${multipv}`;
+      const events =
+        known.get(key) ?? (await eventsOf(reference, jobOf({ fen, depth, nodes, multipv }), forever));
       known.set(key, events);
       return events;
     }
     /** Stockfish 19 may add a reply to its last line, so this takes the iteration from a search to a larger depth. */
-    async function iterationOf(fen: string | undefined, depth: number): Promise<Snapshot | undefined> {
-      const events = await eventsOfWhole({ fen, depth: depth + 1 });
+    async function iterationOf(limits: Limits, depth: number): Promise<Snapshot | undefined> {
+      const events = await eventsOfWhole({ ...limits, nodes: undefined, depth: depth + 1 });
       return events.find(({ snapshot }) => snapshot.depth === depth)?.snapshot;
     }
     /** If the result is deterministic, compares all of it. Otherwise, compares the lines of a complete iteration. */
@@ -113,7 +116,7 @@ describe.each(rows)("%s", (name, findCommand) => {
         expect(withoutClock(done)).toEqual(withoutClock(whole));
       } else if (done.snapshot.complete) {
         const { depth, lines } = done.snapshot;
-        expect(lines).toEqual((await iterationOf(limits.fen, depth))?.lines);
+        expect(lines).toEqual((await iterationOf(limits, depth))?.lines);
       }
     };
   }
@@ -146,7 +149,7 @@ describe.each(rows)("%s", (name, findCommand) => {
     const session = await start(4, pauseAtStart);
     const compare = truthOf(honest);
     for (let search = 0; search < 60; search++) {
-      const limits = { depth: 12, movetimeMs: 100 };
+      const limits = { depth: 12, movetimeMs: 100, multipv: search % 2 ? 3 : 1 };
       await compare(limits, await searchOn(session, limits));
     }
   });
@@ -180,7 +183,7 @@ describe.each(rows)("%s", (name, findCommand) => {
     const session = await start(1024);
     const compare = truthOf(await start(1024));
     for (let search = 0; search < 60; search++) {
-      const limits = { depth: 15, movetimeMs: 60 + 15 * (search % 17) };
+      const limits = { depth: 15, movetimeMs: 60 + 15 * (search % 17), multipv: search % 2 ? 3 : 1 };
       await compare(limits, await searchOn(session, limits));
     }
   });
