@@ -14,16 +14,19 @@ const ownerKey = Symbol("owner");
 
 /** Runs `work` in the context of `owner`: also its timers, promises and callbacks belong to `owner`. Never throws. */
 export function runAs(owner: Owner | undefined, work: () => void): void {
-  owners.run(owner, () => {
-    try {
-      work();
-    } catch (error) {
-      // Throw again from a callback, because an error that leaves this function would leave the context of `owner` too.
-      queueMicrotask(() => {
-        throw error;
-      });
-    }
-  });
+  owners.run(owner, safely, work);
+}
+
+function safely<A extends readonly unknown[], T>(work: (...args: A) => T, ...args: A): T | undefined {
+  try {
+    return work(...args);
+  } catch (error) {
+    // Throw again from a callback, because an error that leaves this function would leave the context of its owner too.
+    queueMicrotask(() => {
+      throw error;
+    });
+    return undefined;
+  }
 }
 
 /** Call this to start what serves all requests, such as an engine: its errors must not be attributed to the first request. */
@@ -48,13 +51,12 @@ export function forgetOwner(): void {
 export function ownEvents(emitter: EventEmitter, owner: Owner): void {
   const { emit } = emitter;
   (emitter as Owned)[ownerKey] = owner;
-  emitter.emit = (...event) => {
-    let hasListeners = true;
-    runAs(owner, () => {
-      hasListeners = emit.apply(emitter, event);
-    });
-    return hasListeners;
-  };
+  const emitOwn = emit.bind(emitter);
+  // An emit takes 0.02 µs, but 0.2 µs if the context has to be changed. Most events are emitted in their own context.
+  emitter.emit = (...event) =>
+    (owners.getStore() === owner
+      ? safely(emitOwn, ...event)
+      : owners.run(owner, safely, emitOwn, ...event)) !== false;
 }
 
 interface Owned {

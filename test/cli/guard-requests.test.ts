@@ -86,7 +86,9 @@ test("an error before the request is known cuts its connection, also on the metr
   expect(await closed).toBe("");
   expect(await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 127.0.0.99\r\n\r\n")).toBe("");
   const forwarded = { ":path": "/fine", "x-forwarded-for": "127.0.0.99" };
-  await expect(http2Get(`http://127.0.0.1:${port}`, forwarded)).rejects.toThrow();
+  // Whether the client sees an error or only the end of the connection is a matter of timing.
+  const cut = await http2Get(`http://127.0.0.1:${port}`, forwarded).catch(() => undefined);
+  expect(cut?.status).not.toBe(200);
   await expect(fetch(metricsUrl.replace("/metrics", "/healthz"))).rejects.toThrow();
   const after = await report();
   expect(after).toMatchObject({ counted: before.counted + 4, stops: before.stops, isOwned: false });
