@@ -22,6 +22,19 @@ const drainMs = 300;
 /** A search that the engine never ends by itself. */
 const long = { fen: startFen, depth: 30 };
 
+/** Sends a request until the request waits: a request waits only after the server has begun the batch of its caller. */
+async function waitingSingle(url: string) {
+  for (;;) {
+    const answer = post(`${url}/v1/eval`, long);
+    const refused = await Promise.race([answer, sleep(1500)]);
+    if (refused === undefined) {
+      // Do not return the promise itself, because `await` would wait for the answer.
+      return { answer };
+    }
+    expect(refused.body.code).toBe("concurrency_limited");
+  }
+}
+
 describeWith("redis")("a stopping node", () => {
   const redis = useRedis();
   const folder = useTemporaryFolder();
@@ -55,7 +68,7 @@ describeWith("redis")("a stopping node", () => {
       drainMs,
       lag: neverLate,
       metrics,
-      redis: { operationMaxMs: 10_000, connectMaxMs: 10_000 },
+      redis: { operationMaxMs: 10_000, connectMaxMs: 10_000, boundedCallMaxMs: 10_000 },
     });
     onTestFinished(() => app.stop());
     const { waiters } = watch.mock.calls[0]?.[0] ?? {};
@@ -108,17 +121,14 @@ describeWith("redis")("a stopping node", () => {
       await vi.waitFor(() => expect(elsewhere.engines.searching).toBe(1), patienceMs);
       const requests = Array.from({ length: 60 }, (_, index) => ({ ...long, multipv: 1 + (index % 5) }));
       const batch = post(`${here.url}/v1/eval/batch`, { requests });
-      // A single request may wait only beside a batch.
-      await sleep(100);
-      const single = post(`${here.url}/v1/eval`, long);
-      await sleep(100);
+      const single = await waitingSingle(here.url);
       await here.app.stop();
       const items = (await batch).body as unknown as readonly {
         readonly problem?: { readonly code: string };
       }[];
       expect(items).toHaveLength(60);
       expect(items.filter(({ problem }) => problem?.code === "shutting_down").length).toBeGreaterThan(20);
-      const { status, body } = await single;
+      const { status, body } = await single.answer;
       expect([status, body.code]).toEqual(where === "with Redis" ? [503, "shutting_down"] : [200, undefined]);
     },
   );
