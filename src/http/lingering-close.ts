@@ -15,6 +15,9 @@ export function endSoon(socket: Duplex, lastWords = ""): void {
   socket.once("close", () => clearTimeout(timer));
 }
 
+/** Milliseconds in which an answer is sent before its stream is reset. Without this pause, the reset could overtake the answer. */
+const resetPauseMs = 50;
+
 /** The number of bytes that are discarded before each pause. The rate is 4 MB per second. */
 const discardedAtOnceBytes = 64 * 1024;
 const discardPauseMs = 16;
@@ -59,7 +62,7 @@ export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
     // reset could be sent before the trailers.
     const close = () => setImmediate(() => setImmediate(() => stream.close()));
     // Each frame of a body in too many frames costs time until its stream is closed.
-    const discardRest = () => (hasTooManyParts(req) ? close() : discard(req, close));
+    const discardRest = () => (hasTooManyParts(req) ? setTimeout(close, resetPauseMs) : discard(req, close));
     stream.once("finish", () => stream.closed || discardRest());
   } else {
     // This listener must run before Node's own listener, which would read and discard the body without a limit.
