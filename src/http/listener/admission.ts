@@ -53,8 +53,8 @@ export type Admit = (req: NodeRequest, res: NodeResponse) => Admission;
 
 const admitted: Admitted = { kind: "admitted" };
 
-/** One address may have at most this share of the calls that are free, so that 60 addresses cannot take all 5,000. */
-const shareOfFree = 1 / 4;
+/** One address may have at most this share of the calls that are free: after 60 addresses, 267 of 5,000 are left. */
+const shareOfFree = 1 / 20;
 
 /** Each page, error and preflight counts as this number of bytes more, because it costs the thread about 70 µs. */
 const pageBytes = 4 * 1024;
