@@ -6,7 +6,7 @@
 import { inOneGo } from "../src/chess/in-one-go.ts";
 import type { Position } from "../src/chess/position.ts";
 import { standardStart } from "../src/chess/validate-position.ts";
-import { gameFromMoves } from "../src/game/game.ts";
+import { legalGameFromMoves, withPositions } from "../src/game/game.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";
 import { type BenchEngine, hashMb, nativeEngine, wasmEngine } from "./service/engine.ts";
@@ -84,7 +84,7 @@ async function measure(engine: BenchEngine): Promise<void> {
   const knownMs: number[] = [];
   // Ignore the first round, because V8 has not compiled the hot functions yet.
   for (let round = 0; round <= rounds; round++) {
-    const game = inOneGo(gameFromMoves({ fen: startOf(round), moves }));
+    const game = inOneGo(withPositions(inOneGo(legalGameFromMoves({ fen: startOf(round), moves }))));
     bareMs.push(await searchBare(bare, game.positions));
     const { tookMs, search } = await review(server, engine, round);
     if (search.searched !== moves.length + 1) {

@@ -123,10 +123,6 @@ export function moveOfPgn(chess: Chess, written: string): LegalMove | undefined 
   return moveFromText(chess, text) ?? meaningOf(chess, text)?.move;
 }
 
-export function* gameFromMoves(input: MovesOfGame): Generator<void, Game> {
-  return yield* withPositions(yield* legalGameFromMoves(input));
-}
-
 export function* gameFromPgn(sent: PgnGame): Generator<void, Game> {
   return yield* withPositions(yield* legalGameFromPgn(sent));
 }

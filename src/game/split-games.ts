@@ -8,6 +8,8 @@ const tagLine = new RegExp(`^${blank}*${tagOpening}.*?(?:[${quotes}][ \\t]*\\]|(
 /** Matches a line that begins like a tag. If this line is not a tag, its words are no moves. */
 const bracketLine = new RegExp(`^${blank}*\\[(?!%)`);
 const blankLine = new RegExp(`^${blank}*$`);
+const variationFirst = new RegExp(`^${blank}*[()]`);
+const oneBlank = new RegExp(blank);
 const words = new RegExp(word, "g");
 const spacedResults = new RegExp(`(?<![^\\s{}()])${spacedResult}`, "g");
 const commentMarks = /[{};]/g;
@@ -144,11 +146,11 @@ export function createSplitter() {
 
   /** Reads the words of this line until the game has moves. A part of a long line can end within a word. */
   function readWords(isLineEnd: boolean): void {
-    const end = isLineEnd || unread.length > lineMaxCharacters ? unread.length : unread.search(/\S*$/);
+    const end = isLineEnd ? unread.length : endOfWords(unread);
     const text = hasMoves ? "" : unread.slice(0, end).replaceAll(spacedResults, withoutBlanks);
     unread = hasMoves ? "" : unread.slice(end);
     // No game begins with a variation.
-    isLineReadable &&= hasLineMove || !/^\s*[()]/.test(text);
+    isLineReadable &&= hasLineMove || !variationFirst.test(text);
     for (const [written] of text.matchAll(words)) {
       const tokens = readWord(written);
       const isForeignMove = tokens === undefined && otherLetterIn(written) !== undefined;
@@ -203,6 +205,20 @@ export async function* splitGames(chunks: AsyncIterable<string>): AsyncGenerator
   }
   yield* splitter.take(rest);
   yield* splitter.end();
+}
+
+/** A longer word is not a move, so the splitter does not wait for its end. */
+const wordMaxCharacters = 64;
+
+/** Returns the end of the last complete word. */
+function endOfWords(text: string): number {
+  const first = Math.max(0, text.length - wordMaxCharacters);
+  for (let end = text.length; end > first; end--) {
+    if (oneBlank.test(text.charAt(end - 1))) {
+      return end;
+    }
+  }
+  return text.length;
 }
 
 function withoutBlanks(text: string): string {

@@ -3,8 +3,8 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { inOneGo } from "../../src/chess/in-one-go.ts";
 import { annotate } from "../../src/game/annotate.ts";
-import { type Game, gameFromMoves } from "../../src/game/game.ts";
-import { type evaluate, gameOf, review, type Shorthand, sansOf } from "./games.ts";
+import type { Game } from "../../src/game/game.ts";
+import { type evaluate, gameOf, gameOfMoves, review, type Shorthand, sansOf } from "./games.ts";
 import { pgnTexts } from "./random-games.ts";
 
 function annotated(game: Game, evaluations: Parameters<typeof evaluate>[1] = []): string {
@@ -117,7 +117,7 @@ test("an annotated PGN has the initial position of the game", () => {
     fen: "nrbkrqbn/pppppppp/8/8/8/8/PPPPPPPP/NRBKRQBN w EBeb - 0 1",
     moves: ["f4"],
   };
-  expect(annotated(inOneGo(gameFromMoves(shuffled)))).toBe(
+  expect(annotated(gameOfMoves(shuffled))).toBe(
     `[FEN "${shuffled.fen}"]\n[SetUp "1"]\n[Variant "Chess960"]\n\n1. f4 { [%eval 0.00] } *\n`,
   );
 });

@@ -5,9 +5,13 @@ import { describeMove } from "../../src/chess/moves.ts";
 import { type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/score.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import type { Opening } from "../../src/game/find-opening.ts";
-import { type Game, gameFromPgn } from "../../src/game/game.ts";
+import { type Game, gameFromPgn, legalGameFromMoves, withPositions } from "../../src/game/game.ts";
 import { readSentGame } from "../../src/game/read-sent-game.ts";
 import { createReviewer, type EvaluatedPosition, type GameReview } from "../../src/game/review.ts";
+
+export function gameOfMoves(input: Parameters<typeof legalGameFromMoves>[0]): Game {
+  return inOneGo(withPositions(inOneGo(legalGameFromMoves(input))));
+}
 
 export function gameOf(text: string): Game {
   return inOneGo(gameFromPgn(inOneGo(readSentGame(text))));

@@ -28,6 +28,8 @@ export const refusedTexts: readonly NamedText[] = [
   ["digits", upTo("1")],
   ["exclamation marks", `e4${upTo("!")}`],
   ["glyphs", `e4 ${upTo("$")}`],
+  ["long words in long lines", upTo(`${"a".repeat(61_000)} ${"b ".repeat(1500)}`)],
+  ["long words between tags", upTo(`[x "y"]\n${"a".repeat(61_000)} ${"b ".repeat(1500)}\n`)],
   ["letters with a square at the end", `${upTo("é")}e4`],
   ["surrogates", upTo("\ud83d")],
   ["blanks", upTo(" ")],

@@ -2,14 +2,14 @@ import { expect, test } from "vitest";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { annotate } from "../../src/game/annotate.ts";
 import { gameFromPgn } from "../../src/game/game.ts";
-import { readPgn } from "../../src/game/read-pgn.ts";
+import { readSentGame } from "../../src/game/read-sent-game.ts";
 import { timesOf } from "../support/stopwatch.ts";
 import { threadMs } from "../support/thread-time.ts";
 import { review } from "./games.ts";
 import { acceptedTexts, refusedTexts } from "./hostile-texts.ts";
 
 /** The slowest texts. `test/slow/game/hostile.test.ts` reads all hostile texts. */
-const longest = ["tags", "brackets in brackets", "remarks in brackets"];
+const longest = ["tags", "long words in long lines", "brackets in brackets", "remarks in brackets"];
 const texts = [...refusedTexts, ...acceptedTexts].filter(([name]) => longest.includes(name));
 
 /**
@@ -39,7 +39,7 @@ test.each(texts)(
         longestMs = Math.max(longestMs, ms);
       };
       try {
-        const game = run(gameFromPgn(run(readPgn({ text }), note)), note);
+        const game = run(gameFromPgn(run(readSentGame(text), note)), note);
         run(annotate(game, review(game, [])), note);
       } catch (error) {
         expect(error).toBeInstanceOf(KibitzError);

@@ -4,11 +4,11 @@ import fc from "fast-check";
 import { expect, test } from "vitest";
 import { inOneGo } from "../../src/chess/in-one-go.ts";
 import type { MoveDescription } from "../../src/chess/moves.ts";
-import { gameFromMoves, gameFromPgn, playMoves } from "../../src/game/game.ts";
+import { gameFromPgn, playMoves } from "../../src/game/game.ts";
 import { quotes } from "../../src/game/pgn-patterns.ts";
 import { readPgn } from "../../src/game/read-pgn.ts";
 import { startFen } from "../chess/validated.ts";
-import { errorOf, gameOf, sansOf } from "./games.ts";
+import { errorOf, gameOf, gameOfMoves, sansOf } from "./games.ts";
 import { pgnTexts } from "./random-games.ts";
 
 const rounds = "Nf3 Nf6 Ng1 Ng8 ".repeat(16_000);
@@ -166,7 +166,7 @@ test("a PGN may have moves after an automatic draw", () => {
 });
 
 test("a list of moves gives the same game as its PGN", () => {
-  const game = inOneGo(gameFromMoves({ fen: startFen, moves: ["e2e4", "e5", "Nf3"] }));
+  const game = gameOfMoves({ fen: startFen, moves: ["e2e4", "e5", "Nf3"] });
   expect(game).toEqual({ ...gameOf("1. e4 e5 2. Nf3"), tree: game.tree });
   expect([...game.tree.moves.mainline()].map(({ san }) => san)).toEqual(["e4", "e5", "Nf3"]);
 });
@@ -174,7 +174,7 @@ test("a list of moves gives the same game as its PGN", () => {
 test("a Chess960 game with castling is read in the same way from a list of moves and from a PGN", () => {
   const fen = "1r2k1r1/pppppppp/8/8/8/8/PPPPPPPP/1R2K1R1 w KQkq - 0 1";
   const moves = ["O-O", "O-O-O"];
-  const game = inOneGo(gameFromMoves({ fen, moves }));
+  const game = gameOfMoves({ fen, moves });
   const pgn = gameOf(`[FEN "${fen}"]\n\n1. O-O O-O-O`);
   expect(game.moves.map(({ castling }) => castling)).toEqual(["kingside", "queenside"]);
   expect(game.positions).toEqual(pgn.positions);
@@ -183,7 +183,7 @@ test("a Chess960 game with castling is read in the same way from a list of moves
 
 test("an illegal list of moves gets the same error in a review and in an analysis", () => {
   const refusal = (fen: string, moves: readonly string[]) =>
-    errorOf(() => inOneGo(gameFromMoves({ fen, moves }))).violations;
+    errorOf(() => gameOfMoves({ fen, moves })).violations;
   expect(refusal("x", ["e4"])[0]).toMatchObject({ pointer: "/fen", code: "invalid_fen" });
   expect(refusal(startFen, ["e4", "Ke3"])).toMatchObject([
     {

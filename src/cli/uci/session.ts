@@ -103,6 +103,9 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
       obey(command);
     }
     isProceeding = false;
+    if (isClosed && waiting.length === 0) {
+      search?.close();
+    }
     if (isClosed && search === undefined) {
       over.resolve();
     }
@@ -128,18 +131,12 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
         // A new `go` command ends a search without a bound, which reports its best move first.
         search?.stopAtOnce();
         search = go(command.go);
-        if (isClosed && waiting.length === 0) {
-          search?.close();
-        }
         return;
     }
   }
 
   function close(): void {
     isClosed = true;
-    if (waiting.length === 0) {
-      search?.close();
-    }
     proceed();
   }
 

@@ -350,6 +350,21 @@ describe("a go during a search", () => {
     expect(searches).toHaveLength(1);
   });
 
+  test.each(["ucinewgame", "position startpos", ""])(
+    "the end of standard input ends a waiting go infinite that is followed by %j",
+    async (line) => {
+      const { hear, hangUp, searches, over } = talk();
+      await hear("go depth 5", "go infinite", line);
+      hangUp();
+      searches[0]?.find(done(5, ["d2d4"]));
+      expect((await hear()).filter((text) => text.startsWith("bestmove"))).toEqual([
+        "bestmove d2d4",
+        "bestmove (none)",
+      ]);
+      await over;
+    },
+  );
+
   test("the waiting go begins after the end of standard input, and the session ends after the last search", async () => {
     const { hear, hangUp, searches, over } = talk();
     let isOver = false;
