@@ -1,4 +1,4 @@
-/** True for a warning that the castling rights of a FEN were read otherwise than written, so that the position may differ. */
+/** True for a warning about castling rights that were removed or read as Chess960, because the position may then differ. */
 export function isOfRights({ code }: { readonly code: string }): boolean {
   return code === "castling_rights_removed" || code === "chess960_assumed";
 }

@@ -150,6 +150,6 @@ function readGo(words: readonly string[]): Go {
 }
 
 function noteOfLimit(word: string, written: string | undefined): string {
-  const got = written === undefined ? "it has none" : `'${echo(written)}' is none`;
-  return `go ${word} without a number is not supported: write a whole number, ${got}`;
+  const got = written === undefined ? "" : `, not '${echo(written)}'`;
+  return `go ${word} needs a whole number${got}, and has no effect without it`;
 }

@@ -12,8 +12,8 @@ interface OpenRequest {
   readonly batch: Batch | undefined;
 }
 
-/** Keeps the requests of one connection until their answers are sent. */
-export function createOpenRequests() {
+/** Keeps the requests of one connection until their answers are sent. `write` sends the answers of a batch. */
+export function createOpenRequests(write: (answers: readonly object[]) => void) {
   const open = new Set<OpenRequest>();
   let idle = Promise.withResolvers<void>();
 
@@ -21,6 +21,7 @@ export function createOpenRequests() {
     const request = open.values().find((one) => one.id === id);
     if (request) {
       open.delete(request);
+      finish(request.batch);
     }
     if (open.size === 0) {
       idle.resolve();
@@ -28,7 +29,22 @@ export function createOpenRequests() {
     return request;
   }
 
+  /** One request of the batch needs no answer any more. */
+  function finish(batch: Batch | undefined): void {
+    if (batch && --batch.waiting === 0 && batch.answers.length > 0) {
+      write(batch.answers);
+    }
+  }
+
   return {
+    /** Reads the messages of a batch. The answers are sent when all its requests are answered or cancelled. */
+    receiveBatch<T>(read: (batch: Batch) => T): T {
+      // The batch itself waits too, until all its messages are read.
+      const batch: Batch = { answers: [], waiting: 1 };
+      const messages = read(batch);
+      finish(batch);
+      return messages;
+    },
     /** Call this for each message from the client, before the message is handled. */
     received({ id, method, params }: Plain, batch?: Batch): void {
       if (method === "notifications/cancelled") {
@@ -44,10 +60,15 @@ export function createOpenRequests() {
         }
       }
     },
-    /** Returns the batch of the request to which the message is the answer. Returns undefined for all other messages. */
-    answered(message: object): Batch | undefined {
+    /** Keeps an answer until the answers of its batch are sent. Returns false for a message that belongs to no batch. */
+    answered(message: object): boolean {
       const { id, method } = message as Plain;
-      return method === undefined ? take(id)?.batch : undefined;
+      const batch = method === undefined ? open.values().find((one) => one.id === id)?.batch : undefined;
+      batch?.answers.push(message);
+      if (method === undefined) {
+        take(id);
+      }
+      return batch !== undefined;
     },
     /** Resolves when all requests are answered or cancelled. A subscription has no answer. */
     async allAnswered(): Promise<void> {

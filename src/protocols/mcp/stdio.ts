@@ -34,11 +34,11 @@ interface StdioOptions {
 export function openStdio({ input, output, peer, version, onError }: StdioOptions) {
   const { promise: failed, resolve: fail } = Promise.withResolvers<void>();
   const { promise: inputRead, resolve: endInput } = Promise.withResolvers<void>();
-  const requests = createOpenRequests();
   /** The version that the client and the server have agreed on. Only one version has batches. */
   let agreedVersion: unknown;
 
-  const write = (answer: object) => output.write(`${JSON.stringify(answer)}\n`);
+  const write = (answer: object) => void output.write(`${JSON.stringify(answer)}\n`);
+  const requests = createOpenRequests(write);
   const refuse = (refused: Refused, batch?: Batch) => {
     onError(new Error(refused.error.message));
     if (batch) {
@@ -71,12 +71,10 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
       refuse(refused);
       return [];
     }
-    const batch: Batch = { answers: [], waiting: 0 };
-    const texts = sent.value.map((one) => accept(one, batch)).filter((text) => text !== undefined);
-    if (batch.waiting === 0 && batch.answers.length > 0) {
-      write(batch.answers);
-    }
-    return texts;
+    const messages: readonly unknown[] = sent.value;
+    return requests.receiveBatch((batch) =>
+      messages.map((one) => accept(one, batch)).filter((text) => text !== undefined),
+    );
   };
 
   const messages = messagesOnly(acceptLine);
@@ -93,15 +91,8 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
   const send = transport.send.bind(transport);
   transport.send = async (message) => {
     agreedVersion = versionIn(message) ?? agreedVersion;
-    const batch = requests.answered(message);
-    if (batch === undefined) {
+    if (!requests.answered(message)) {
       await send(message);
-      return;
-    }
-    batch.answers.push(message);
-    batch.waiting--;
-    if (batch.waiting === 0) {
-      write(batch.answers);
     }
   };
   const served = serveStdio(() => createServer(peer, version), { transport, onerror: onError });

@@ -74,10 +74,10 @@ test("the command go without parameters sets no limits", () => {
 
 test.each([
   ["perft 2", "go perft is not supported: the position is searched instead"],
-  ["depth", "go depth without a number is not supported: write a whole number, it has none"],
-  ["depth x", "go depth without a number is not supported: write a whole number, 'x' is none"],
-  ["mate wtime 100", "go mate without a number is not supported: write a whole number, it has none"],
-  ["nodes 1e6", "go nodes without a number is not supported: write a whole number, '1e6' is none"],
+  ["depth", "go depth needs a whole number, and has no effect without it"],
+  ["depth x", "go depth needs a whole number, not 'x', and has no effect without it"],
+  ["mate wtime 100", "go mate needs a whole number, and has no effect without it"],
+  ["nodes 1e6", "go nodes needs a whole number, not '1e6', and has no effect without it"],
 ])("go %s gets a message that a part of the command has no effect", (parameters, note) => {
   expect(goOf(`go ${parameters}`).notes).toEqual([note]);
 });

@@ -224,6 +224,19 @@ describe("a batch on standard input", () => {
     await connection.close();
   });
 
+  test("the other answers of a batch are sent if one of its requests is cancelled", async () => {
+    const { input, connection, answer } = await agreed("2025-03-26");
+    const params = { name: "analyze_position", arguments: { depth: 30 } };
+    const cancel = { jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 1 } };
+    input.write(batchOf({ ...message(1, "tools/call"), params }, message(2)));
+    input.write(`${JSON.stringify(cancel)}\n`);
+    expect(await answer()).toEqual([{ jsonrpc: "2.0", id: 2, result: {} }]);
+    input.end(batchOf({ ...message(1, "tools/call"), params }, cancel, message(3)));
+    expect(await answer()).toEqual([{ jsonrpc: "2.0", id: 3, result: {} }]);
+    await connection.finished;
+    await connection.close();
+  });
+
   test("a batch of a later version of MCP on standard input is refused", async () => {
     const { input, connection, answer } = await agreed("2025-06-18");
     input.write(batchOf(message(1)) + ping(2));
