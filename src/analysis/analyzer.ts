@@ -229,7 +229,9 @@ export function createAnalyzer({
           "engine search",
           { signal: either, attributes: searchAttributes(build, job) },
           async (span) => {
-            const done = await search(build, job, either, onProgress, onEngine).catch((error: unknown) => {
+            const searching = search(build, job, either, onProgress, onEngine);
+            slot.requested();
+            const done = await searching.catch((error: unknown) => {
               if (slot.setBack.aborted && !signal.aborted) {
                 span?.addEvent("set back");
                 return undefined;

@@ -39,6 +39,8 @@ export interface Slot extends Disposable {
   readonly queueMs: number;
   /** Aborts if the work must give the slot to other work. The whole search must then run again in the slot from `again`. */
   readonly setBack: AbortSignal;
+  /** Call this when the search has requested its engine. Until then, no other work takes an idle engine or free memory. */
+  requested(): void;
   /** Call this when an engine begins the search. */
   begin(): void;
   /** Waits for another slot. Call this after you disposed of this slot. The work keeps its arrival time, and is never refused. */
@@ -110,6 +112,7 @@ interface Running {
   /** True in the express place and in a borrowed slot: the work is set back after a time limit. */
   readonly isLimited: boolean;
   readonly setBack: AbortController;
+  hasRequested: boolean;
   /** Undefined until an engine begins the search. */
   begunAt: number | undefined;
   limit: NodeJS.Timeout | undefined;
@@ -142,6 +145,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       expectedMs: entry.work.expectMs(),
       isLimited,
       setBack: new AbortController(),
+      hasRequested: false,
       begunAt: undefined,
       limit: undefined,
     };
@@ -149,6 +153,10 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     const slot: Slot = {
       queueMs: Math.round(startedAt - entry.askedAt),
       setBack: run.setBack.signal,
+      requested() {
+        run.hasRequested = true;
+        runExpress();
+      },
       begin: () => begin(run),
       again: () => wait(entry),
       [Symbol.dispose]: () => release(run),
@@ -244,14 +252,22 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   /** Starts the next short work in the express place, or makes a long search lend its slot. */
   function runExpress(): void {
     const next = express ? undefined : expressLine.next(longAccounts());
-    if (next?.work.hasRoom()) {
+    if (next === undefined) {
+      return;
+    }
+    if (!next.work.hasRoom()) {
+      if (!isSlotLent()) {
+        setBack(lender());
+      }
+      return;
+    }
+    // The room may be the engine that a search in a slot is about to request.
+    if (running.values().every(({ hasRequested }) => hasRequested)) {
       leaveQueue(next);
       expressLine.served(next.account);
       const { run, slot } = start(next, true);
       express = run;
       next.admit(slot);
-    } else if (next && !isSlotLent()) {
-      setBack(lender());
     }
   }
 

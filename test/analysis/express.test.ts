@@ -57,6 +57,7 @@ const pass = (ms: number) => vi.advanceTimersByTimeAsync(ms);
 
 /** Ends the search of the work after this time. */
 async function search(entered: Entered, ms: number): Promise<void> {
+  entered.slot?.requested();
   entered.slot?.begin();
   await pass(ms);
   entered.slot?.[Symbol.dispose]();
@@ -79,6 +80,7 @@ async function full(slots: number, asked: Asked = {}, maxWaitMs = 10_000) {
   const long: Entered[] = [];
   for (let slot = 0; slot < slots; slot++) {
     const entered = await enter(scheduler, { expectedMs: minuteMs, ...asked });
+    entered.slot?.requested();
     entered.slot?.begin();
     long.push(entered);
   }
