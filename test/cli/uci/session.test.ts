@@ -380,6 +380,19 @@ describe("a go during a search", () => {
     expect((await hear()).at(-1)).toBe("bestmove e7e5");
     expect(isOver).toBe(true);
   });
+
+  test.each(["go infinite", "go ponder", "go"])(
+    "a waiting %s ends after the end of standard input, even if other lines follow it",
+    async (unbounded) => {
+      const { hear, hangUp, searches, over } = talk();
+      await hear("go depth 5", unbounded, "position startpos moves e2e4", "ucinewgame");
+      hangUp();
+      searches[0]?.find(done(5, ["d2d4"]));
+      expect(await hear()).toEqual([expect.stringMatching("^info"), "bestmove d2d4", "bestmove (none)"]);
+      await over;
+      expect(searches[1]?.signal.aborted).toBe(true);
+    },
+  );
 });
 
 test("a castling right that is removed, and a position that is read as Chess960, are reported", async () => {
