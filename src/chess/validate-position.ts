@@ -50,7 +50,7 @@ export function* validatePositionInSlices(input: PositionInput): Generator<void,
     let move = moveFromText(chess, text);
     let spelling = text;
     if (move === undefined) {
-      violation ??= violationOf(chess, text, index, chess960);
+      violation ??= violationOf(chess, text, index, start);
       const meant = meaningOf(chess, text);
       if (meant === undefined) {
         return { kind: "violations", violations: [violation] };
@@ -159,8 +159,16 @@ function* countLegal(start: Chess, moves: readonly string[]): Generator<void, nu
   return moves.length;
 }
 
-function violationOf(chess: Chess, text: string, index: number, chess960: boolean): PositionViolation {
-  return violationOfMove(text, index, whyNotPlayed(chess, text, chess960), normalFen(chess, chess960));
+function violationOf(chess: Chess, text: string, index: number, start: Start): PositionViolation {
+  const why = `${whyNotPlayed(chess, text, start.chess960)}${removedRights(start, text)}`;
+  return violationOfMove(text, index, why, normalFen(chess, start.chess960));
+}
+
+/** Returns the warning about a removed castling right if `text` is a castling move. Otherwise returns an empty text. */
+export function removedRights({ warnings }: Pick<Position, "warnings">, text: string): string {
+  const lost = warnings.find(({ code }) => code === "castling_rights_removed");
+  const isCastling = /^[O0o]-[O0o]|^e[18][acgh][18]$/.test(text);
+  return lost && isCastling ? ` (${lost.message.replace(/\.$/, "")})` : "";
 }
 
 /** Reports the first text that does not belong to the FEN. Returns undefined if another error message is more helpful. */

@@ -11,6 +11,7 @@ import { type PlayedGame, playGame } from "../chess/play-game.ts";
 import type { Position, PositionInput, Warning } from "../chess/position.ts";
 import { errorFromPositionViolations } from "../chess/position-error.ts";
 import {
+  removedRights,
   standardStart,
   validatePositionInSlices,
   validateStartInSlices,
@@ -220,17 +221,6 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
     )
     .map((warning) => ({ ...warning, field: "pgn" as const }));
   return { start, warnings: [...renamed, ...corrected] };
-}
-
-function lostRights({ warnings }: Position): Warning | undefined {
-  return warnings.find(({ code }) => code === "castling_rights_removed");
-}
-
-/** Returns the warning about a removed castling right if `text` is a castling move. Otherwise returns an empty text. */
-function removedRights(start: Position, text: string): string {
-  const lost = lostRights(start);
-  const isCastling = /^[O0o]-[O0o]|^e[18][acgh][18]$/.test(text);
-  return lost && isCastling ? ` (${lost.message.replace(/\.$/, "")})` : "";
 }
 
 /** False for warnings about the move counters and the missing history of a FEN. For a game, these warnings are useless. */

@@ -265,6 +265,16 @@ describe("a position whose castling rights fit neither standard chess nor X-FEN"
     expect(noticesOf(fen, { ...asWritten, moves: ["Kf1", "a6"] })).toEqual(["castling_rights_removed"]);
   });
 
+  test.each(["O-O", "0-0", "e1g1"])(
+    "is refused with the removed rights named for the castling move %s",
+    (move) => {
+      expect(violationsOf(fen, { ...asWritten, moves: ["Kf1", "a6", move] })[0]?.message).toContain(
+        "(Castling rights KQk were removed: the king or the rook is not in its place)",
+      );
+      expect(violationsOf(fen, { ...asWritten, moves: ["a9"] })[0]?.message).not.toContain("removed");
+    },
+  );
+
   test("is refused at the first move that is illegal in Chess960", () => {
     expect(violationsOf(fen, { ...asWritten, moves: ["O-O", "a6", "a9"] })).toMatchObject([
       { code: "illegal_move", index: 2 },
