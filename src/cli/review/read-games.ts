@@ -90,13 +90,18 @@ function gameOf(source: PgnSource): Game {
 
 async function* textOf(stream: Readable, name: string, signal: AbortSignal): AsyncGenerator<string, void> {
   try {
-    let isBegin = true;
+    let begin = "";
+    let mayBeJson = true;
     for await (const part of textOfBytes(stream)) {
-      // In PGN, braces are comments, so a file of JSON would have no games.
-      if (isBegin && /^\ufeff?\s*\[?\s*\{\s*"\w+"\s*:/.test(part)) {
-        throw new UsageError(`${name} is JSON, and not PGN: write the games as PGN`);
+      if (mayBeJson) {
+        begin = `${begin}${part}`.trimStart();
+        // In PGN, braces are comments, so a file of JSON would have no games.
+        if (/^\[?\s*\{\s*"[^"]*"\s*:/.test(begin)) {
+          throw new UsageError(`${name} is JSON, and not PGN: write the games as PGN`);
+        }
+        // The first lines of a file can arrive in several parts.
+        mayBeJson = /^\[?\s{0,99}\{?\s{0,99}$/.test(begin);
       }
-      isBegin &&= part.trim() === "";
       yield part;
     }
   } catch (thrown) {
