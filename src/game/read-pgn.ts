@@ -103,9 +103,9 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
 
   const refuse = (message: string, token: string, offset: number, others: Partial<PgnViolation> = {}) =>
     pgnError(source, { code: "invalid_pgn", message, token, offset, ply: moves.length + 1, ...others });
-  const warn = (message: string, offset: number) => {
+  const warn = (message: string, offset: number, ply = moves.length + 1) => {
     if (warnings.length < warningsMax) {
-      warnings.push(pgnCorrected(source, { message, offset, ply: moves.length + 1 }));
+      warnings.push(pgnCorrected(source, { message, offset, ply }));
       // `pgnCorrected` reads the text from its beginning, which takes long. So yield after this word.
       wordsLeft = 1;
     }
@@ -326,7 +326,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     }
     tags.set("FEN", setUp);
     tags.set("SetUp", { ...setUp, value: "1" });
-    warn("The tag SetUp has a FEN, and was read as the tag FEN", setUp.offset);
+    warn("The tag SetUp has a FEN, and was read as the tag FEN", setUp.offset, 1);
     return setUp;
   }
 
@@ -361,7 +361,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   if (setUp !== undefined && fen === undefined && setUp.value.trim() !== "0") {
     const message =
       "The tag SetUp says that the game does not begin at the standard start, but no tag FEN says where: the standard start is assumed";
-    warn(message, setUp.offset);
+    warn(message, setUp.offset, 1);
     tags.delete("SetUp");
   }
   const isStandard = fen === undefined || fen.value.trim().startsWith(standardStart.replace(" 0 1", ""));

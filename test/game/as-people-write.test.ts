@@ -232,7 +232,11 @@ test.each<[what: string, text: string, read: Read]>([
   [
     "an empty FEN and an empty variant",
     '[SetUp "1"]\n[FEN ""]\n[Variant "?"]\n\n1. e4',
-    { moves: "e4", tags: { FEN: undefined, Variant: undefined }, warnings: ["no tag FEN says where"] },
+    {
+      moves: "e4",
+      tags: { FEN: undefined, Variant: undefined },
+      warnings: ["the standard start is assumed (ply 1, line 1, column 1)"],
+    },
   ],
   [
     "pieces in lower case",
@@ -272,12 +276,20 @@ test.each<[what: string, text: string, read: Read]>([
   [
     "a SetUp tag of 1 without a FEN tag",
     '[SetUp "1"]\n[FEN "?"]\n\n1. e4',
-    { moves: "e4", tags: { SetUp: undefined }, warnings: ["no tag FEN says where"] },
+    {
+      moves: "e4",
+      tags: { SetUp: undefined },
+      warnings: ["the standard start is assumed (ply 1, line 1, column 1)"],
+    },
   ],
   [
     "a FEN in the SetUp tag",
     `[SetUp "${pawnEnding}"]\n\n1. e4`,
-    { moves: "e4", tags: { SetUp: "1", FEN: pawnEnding }, warnings: ["was read as the tag FEN"] },
+    {
+      moves: "e4",
+      tags: { SetUp: "1", FEN: pawnEnding },
+      warnings: ["was read as the tag FEN (ply 1, line 1, column 1)"],
+    },
   ],
   [
     "castling with zeros before another result",
