@@ -257,7 +257,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     }
     if (!next.work.hasRoom()) {
       if (!isSlotLent()) {
-        setBack(lender());
+        setBackLender();
       }
       return;
     }
@@ -271,10 +271,13 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     }
   }
 
-  function setBack(run: Running | undefined): void {
-    if (run?.begunAt !== undefined) {
-      run.entry.lostMs += performance.now() - run.begunAt;
-      run.setBack.abort(new Error("a short search needs the slot"));
+  /** Sets back the search that loses the least time. */
+  function setBackLender(): void {
+    const begun = [...running].filter((run) => run.begunAt !== undefined && canLend(run));
+    const [lender] = begun.toSorted((a, b) => ranMs(a) - ranMs(b));
+    if (lender) {
+      lender.entry.lostMs += ranMs(lender);
+      lender.setBack.abort(new Error("a short search needs the slot"));
     }
   }
 
@@ -283,14 +286,12 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     return running.values().some(({ isLimited, setBack }) => isLimited || setBack.signal.aborted);
   }
 
-  /** Returns the search that would lose the least time if it were set back. An engine may not have begun this search yet. */
-  function lender(): Running | undefined {
+  /** True if the search may be set back as soon as an engine has begun the search. */
+  function canLend(run: Running): boolean {
+    const { entry, expectedMs, startedAt } = run;
     const now = performance.now();
-    const found = [...running].filter(({ entry, expectedMs, startedAt, begunAt = now }) => {
-      const endsSoon = entry.signal.aborted || restMs(expectedMs, now - startedAt) <= patienceMs;
-      return !endsSoon && entry.lostMs + now - begunAt <= entry.work.longestMs;
-    });
-    return found.toSorted((a, b) => (b.begunAt ?? now) - (a.begunAt ?? now))[0];
+    const endsSoon = entry.signal.aborted || restMs(expectedMs, now - startedAt) <= patienceMs;
+    return !endsSoon && entry.lostMs + ranMs(run) <= entry.work.longestMs;
   }
 
   /** Returns the accounts with a long search in a slot. */
@@ -326,7 +327,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   const expressRestMs = () => (express ? Math.min(express.expectedMs, expressMaxMs) : 0);
 
   function canUseExpress({ work }: Entry): boolean {
-    return express !== undefined || work.hasRoom() || isSlotLent() || lender() !== undefined;
+    return express !== undefined || work.hasRoom() || isSlotLent() || running.values().some(canLend);
   }
 
   function positionOfNew(entry: Entry): QueuePosition {
@@ -426,6 +427,11 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       return wait(entry, onWaiting);
     },
   };
+}
+
+/** Returns how long an engine has searched, in milliseconds. */
+function ranMs({ begunAt }: Running): number {
+  return begunAt === undefined ? 0 : performance.now() - begunAt;
 }
 
 function isShort({ costMs, overruns }: Entry): boolean {

@@ -316,6 +316,20 @@ describe("short work if memory has no room for another engine", () => {
     expect(short.slot?.queueMs).toBe(5000 + patienceMs);
   });
 
+  test("if one of two long searches still waits for its engine, the other search is set back", async () => {
+    const scheduler = createScheduler({ slots: 2, maxWaitMs: 10_000 });
+    const [running, starting] = [
+      await enter(scheduler, { expectedMs: minuteMs }),
+      await enter(scheduler, { expectedMs: minuteMs }),
+    ];
+    running.slot?.begin();
+    await pass(1000);
+    const short = await enter(scheduler, noRoom);
+    expect([running, starting].map(({ slot }) => slot?.setBack.aborted)).toEqual([true, false]);
+    await again(running);
+    expect(short.slot?.queueMs).toBe(0);
+  });
+
   test("work that borrows a slot is set back after half a second", async () => {
     const { scheduler, long } = await full(1);
     const slow = await enter(scheduler, noRoom);
