@@ -21,6 +21,12 @@ export const listenerLimits = {
   headersMaxBytes: 16 * 1024,
   /** The maximum number of connections. An idle connection needs about 10 kB of memory. */
   connectionsMax: 10_000,
+  /**
+   * An address may open this many connections at once. The server reads from more of them at `connectionsPerSecond`, because a
+   * new connection with ten requests costs the thread 1 ms: 200 at once would stall everything else.
+   */
+  connectionsAtOnce: 64,
+  connectionsPerSecond: 256,
   /** The maximum number of requests that wait on an HTTP/1.1 connection. Each waiting request needs 4 kB of memory. */
   requestsWaitingMax: 16,
   /** The maximum size of the headers of all requests that wait on an HTTP/1.1 connection. */

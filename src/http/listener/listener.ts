@@ -10,6 +10,7 @@ import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
+import { createPace } from "./pace.ts";
 import { createUnreadAnswers } from "./unread-answers.ts";
 
 /** Listens on one port for HTTP/1.1 and HTTP/2 without TLS. */
@@ -78,12 +79,23 @@ export function createListener(options: ListenerOptions): Listener {
     () => connectionsPerAddress,
     log,
   );
+  const waitOf = createPace(
+    Math.max(limits.connectionsPerSecond, connectionsPerAddress),
+    limits.connectionsAtOnce,
+  );
   let accepted = 0;
   const accept = (socket: Socket) => {
     const { remoteAddress: address } = socket;
     // The address of a connection is undefined if the connection has already ended.
-    const end = address && countConnection(callerOf({ address, forwardedFor: undefined }));
+    const caller = address && callerOf({ address, forwardedFor: undefined });
+    const end = address && countConnection(caller);
     if (typeof end !== "function") {
+      socket.destroy();
+      return;
+    }
+    const waitMs = caller ? waitOf(caller) : 0;
+    if (waitMs === undefined) {
+      end();
       socket.destroy();
       return;
     }
@@ -94,7 +106,7 @@ export function createListener(options: ListenerOptions): Listener {
       unidentified.delete(socket);
       end();
     });
-    sniffProtocol(socket, limits.headersTimeoutMs, (protocol) => {
+    sniffProtocol(socket, waitMs, limits.headersTimeoutMs, (protocol) => {
       unidentified.delete(socket);
       if (protocol === "http1") {
         http1.accept(socket);
@@ -173,9 +185,10 @@ export function createListener(options: ListenerOptions): Listener {
 /** An HTTP/2 client sends these bytes first (RFC 9113 section 3.4). An HTTP/1.1 request never begins with these bytes. */
 const preface = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n");
 
-/** Detects the protocol of a new connection from its first bytes. Destroys a connection that sends nothing. */
+/** Detects the protocol of a connection from its first bytes, after `waitMs`. Destroys a connection that sends nothing. */
 function sniffProtocol(
   socket: Socket,
+  waitMs: number,
   timeoutMs: number,
   report: (protocol: "http1" | "http2") => void,
 ): void {
@@ -202,9 +215,15 @@ function sniffProtocol(
   // If a connection breaks this early, there is no request to log.
   const ignore = () => {};
   const timer = setTimeout(giveUp, timeoutMs);
+  const begin = () => socket.on("readable", read);
+  const waiting = waitMs > 0 ? setTimeout(begin, waitMs) : undefined;
   const stop = () => {
     clearTimeout(timer);
+    clearTimeout(waiting);
     socket.off("readable", read).off("end", giveUp).off("error", ignore).off("close", stop);
   };
-  socket.on("readable", read).on("end", giveUp).on("error", ignore).on("close", stop);
+  socket.on("end", giveUp).on("error", ignore).on("close", stop);
+  if (waiting === undefined) {
+    begin();
+  }
 }
