@@ -156,7 +156,8 @@ class SharedRun<T, W> {
   /** Returns a function that removes the caller. */
   add(waiter: Waiter<T, W>, signal: AbortSignal): () => void {
     this.#waiters.add(waiter);
-    this.#onJoin(waiter.who);
+    // The search, and its places in the queue, serve all callers.
+    outsideRequests(() => this.#onJoin(waiter.who));
     if (this.#newest) {
       waiter.push(this.#newest.state);
     }
@@ -183,7 +184,8 @@ class SharedRun<T, W> {
     waiter.fail(reason);
     if (this.#waiters.size === 0) {
       this.#onOver();
-      this.#abandoned.abort(reason);
+      // The engine that stops now runs searches of later callers.
+      outsideRequests(() => this.#abandoned.abort(reason));
     }
   }
 

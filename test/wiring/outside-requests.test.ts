@@ -1,5 +1,6 @@
 import { createHook } from "node:async_hooks";
 import type { ELDHistogram } from "node:perf_hooks";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { ownerNow } from "../../src/request/owner.ts";
 import { createEventLoopLag } from "../../src/thread/event-loop.ts";
@@ -11,7 +12,7 @@ import { type RunningApp, useApp } from "../support/running-app.ts";
 
 /** Code that serves all requests. The first frame of `src/` in a stack is compared with this pattern. */
 const serviceCode =
-  /src\/(engine|log|metrics|tracing|wiring)\/|src\/storage\/sqlite\/answer-store|isLasting|at (connect|lose) .*redis\/connection/;
+  /src\/(engine|log|metrics|tracing|wiring)\/|src\/analysis\/(scheduler|queue-places)|src\/storage\/sqlite\/answer-store|isLasting|at (connect|lose) .*redis\/connection/;
 
 /** Only the garbage collector ends these. */
 const withoutEnd = new Set(["PROMISE", "RANDOMBYTESREQUEST"]);
@@ -69,6 +70,27 @@ async function sendCalls({ url }: RunningApp): Promise<void> {
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
 }
 
+/** A batch joins a search that waits in the queue. The first caller of this search leaves, and the caller of a running search. */
+async function sendJoiners({ url }: RunningApp): Promise<void> {
+  const headers = { Connection: "close" };
+  const leaving = new AbortController();
+  const long = (movetime_ms: number, signal?: AbortSignal) =>
+    post(`${url}/v1/eval`, { fen: "startpos", depth: 30, multipv: 10, movetime_ms }, headers, signal);
+  const running = long(60_000, leaving.signal);
+  const busy = [long(1000), long(1001)];
+  await sleep(200);
+  const shared = { fen: "startpos", nodes: nodes++ };
+  const first = post(`${url}/v1/eval`, shared, headers, leaving.signal);
+  await sleep(100);
+  const joined = post(`${url}/v1/eval/batch`, { requests: [shared] }, headers);
+  await sleep(100);
+  leaving.abort();
+  await expect(running).rejects.toThrow("aborted");
+  await expect(first).rejects.toThrow("aborted");
+  const answers = await Promise.all([...busy, joined]);
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+}
+
 const manyAtOnce = {
   depth_max: 30,
   multipv_max: 10,
@@ -97,6 +119,10 @@ describe("what serves all requests is started outside the context of a request:"
 
     test("engines, their pool, shared searches, stores and the measurement of the thread", async () => {
       expect(await begunInRequests(() => sendCalls(app))).toEqual([]);
+    });
+
+    test("the queue and the stop of an engine, for callers who join a search or leave it", async () => {
+      expect(await begunInRequests(() => sendJoiners(app))).toEqual([]);
     });
   });
 
