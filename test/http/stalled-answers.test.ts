@@ -65,10 +65,20 @@ test("an HTTP/1.1 answer is closed after the timeout if its client reads nothing
   await closed;
 });
 
-test.each(["HTTP/1.1", "HTTP/2"])(
-  "an answer over %s whose client reads slowly is sent completely",
-  async (version) => {
-    const { base, port } = await startListener([sendLong], { unreadTimeoutMs: 1500 });
+test.each([
+  ["HTTP/1.1", false],
+  ["HTTP/2", false],
+  ["HTTP/1.1", true],
+  ["HTTP/2", true],
+])(
+  "an answer over %s whose client reads slowly is sent completely (heap nearly full: %s)",
+  async (version, isFull) => {
+    let isHeapFull = false;
+    // While the heap is nearly full, the server looks once a second, as started by default.
+    const unreadTimeoutMs = isFull ? 30_000 : 1500;
+    const { base, port } = await startListener([sendLong], { unreadTimeoutMs }, undefined, {
+      isHeapFull: () => isHeapFull,
+    });
     let call: Readable;
     if (version === "HTTP/1.1") {
       const socket = connect({ port, host: "127.0.0.1" });
@@ -83,6 +93,7 @@ test.each(["HTTP/1.1", "HTTP/2"])(
     let bytes = 0;
     const startedAt = performance.now();
     call.on("data", (chunk: Buffer) => {
+      isHeapFull = isFull;
       bytes += chunk.length;
       // Read a part every 20 ms during twice the timeout, and then the rest at once.
       if (performance.now() - startedAt < 3000) {

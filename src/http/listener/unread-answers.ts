@@ -12,6 +12,8 @@ export interface UnreadAnswers {
 const lookEveryMs = 1000;
 
 interface Watched {
+  /** The time of the last look, or `-Infinity` before the first look. */
+  lookedAt: number;
   /** The number of bytes that waited at the last look. */
   waiting: number;
   /** The time of the last look that found no waiting bytes or fewer bytes than before. */
@@ -20,7 +22,7 @@ interface Watched {
 
 /**
  * Closes an answer if bytes have waited for `unreadMs` and the client read none of them. Node's timeouts are useless here: every
- * byte that the client sends restarts them. While the heap is nearly full, one look that finds no progress is enough.
+ * byte that the client sends restarts them. While the heap is nearly full, no progress since the last look is enough.
  */
 export function createUnreadAnswers(unreadMs: number, isHeapFull: () => boolean): UnreadAnswers {
   const answers = new Map<NodeResponse, Watched>();
@@ -28,15 +30,19 @@ export function createUnreadAnswers(unreadMs: number, isHeapFull: () => boolean)
 
   function look(): void {
     const now = performance.now();
-    const patienceMs = isHeapFull() ? 0 : unreadMs;
+    const isFull = isHeapFull();
     for (const [res, watched] of answers) {
       const waiting = waitingBytes(res);
       if (waiting === 0 || waiting < watched.waiting) {
         watched.readAt = now;
-      } else if (now - Math.max(watched.readAt, outcomeOf(res.req).pieceSentAt) >= patienceMs) {
+      } else if (
+        Math.max(watched.readAt, outcomeOf(res.req).pieceSentAt) <=
+        (isFull ? watched.lookedAt : now - unreadMs)
+      ) {
         closeUnread(res);
       }
       watched.waiting = waiting;
+      watched.lookedAt = now;
     }
   }
 
@@ -47,7 +53,7 @@ export function createUnreadAnswers(unreadMs: number, isHeapFull: () => boolean)
 
   return {
     watch(res) {
-      const watched = { waiting: 0, readAt: performance.now() };
+      const watched = { lookedAt: Number.NEGATIVE_INFINITY, waiting: 0, readAt: performance.now() };
       answers.set(res, watched);
       timer ??= outsideRequests(() => setInterval(lookLater, Math.min(lookEveryMs, unreadMs / 4)));
       // The client has read bytes, even if as many bytes wait again at the next look.
