@@ -173,14 +173,24 @@ export function createAnalyzer({
         }
       });
 
-      function stateOf(event: SearchEvent, queueMs: number): SharedState {
+      function stateOf(event: SearchEvent, { setBack }: Slot, queueMs: number): SharedState {
         let described: SearchResult | undefined;
         const result = () => {
           described ??= resultFromEvent(event, request);
           return described;
         };
         const { depth, counters } = event.snapshot;
-        return { kind: "state", result, depth, askedAt, queueMs, engineMs: counters.timeMs, cached: false };
+        return {
+          kind: "state",
+          result,
+          depth,
+          askedAt,
+          queueMs,
+          get engineMs() {
+            return setBack.aborted ? 0 : counters.timeMs;
+          },
+          cached: false,
+        };
       }
 
       const onWaiting = (readPosition: ReadQueuePosition) => publish({ kind: "waiting", readPosition });
@@ -204,7 +214,7 @@ export function createAnalyzer({
         await setImmediate();
         expectedTimes.learn(build, job, done);
         meter?.search({ path: build.path, queueMs, ...done });
-        const last = stateOf(done, queueMs);
+        const last = stateOf(done, slot, queueMs);
         if (key !== undefined && last.result().deterministic) {
           keep(key, request, last.result());
         }
@@ -214,8 +224,9 @@ export function createAnalyzer({
       async function searchHolding(slot: Slot): Promise<SearchDone | undefined> {
         using _ = slot;
         const either = AbortSignal.any([signal, slot.setBack]);
-        const onProgress = (progress: SearchEvent) => publish(stateOf(progress, queueMsOf(slot)));
+        const onProgress = (progress: SearchEvent) => publish(stateOf(progress, slot, queueMsOf(slot)));
         begunAt = undefined;
+        slot.setBack.addEventListener("abort", times.forget, { once: true });
         const onEngine = (hasEngine: boolean) => {
           if (hasEngine) {
             begunAt ??= performance.now();
@@ -274,10 +285,10 @@ export function createAnalyzer({
     };
   }
 
-  /** Charges a caller that disconnects for its engine time, if the caller was charged for less time before. */
-  function chargeDisconnected(waiter: Waiter, { onEngineTime }: Terms, chargedMs: number): void {
-    const engineMs = waiter.engineMs();
-    if (engineMs > chargedMs) {
+  /** Charges a caller that disconnects for its engine time. `last` is the last state for which the caller was charged. */
+  function chargeDisconnected(waiter: Waiter, { onEngineTime }: Terms, last?: SharedState): void {
+    const engineMs = Math.max(waiter.engineMs(), last?.engineMs ?? 0);
+    if (last || engineMs > 0) {
       onEngineTime(engineMs);
     }
   }
@@ -302,7 +313,7 @@ export function createAnalyzer({
         }
         return analysisFromState(last, request, joinedAt);
       } catch (error) {
-        chargeDisconnected(waiter, terms, 0);
+        chargeDisconnected(waiter, terms);
         throw error;
       } finally {
         countMiss(key, wasShared);
@@ -317,18 +328,18 @@ export function createAnalyzer({
       const { waiter, flightKey, work, joinedAt } = prepare(request, key, terms, flow, true);
       let hasEnded = false;
       let wasShared = false;
-      let chargedMs = 0;
+      let charged: SharedState | undefined;
       let place = 0;
       // Charge at once: if the client reads slowly, this generator continues much later.
-      const leave = () => chargeDisconnected(waiter, terms, chargedMs);
+      const leave = () => chargeDisconnected(waiter, terms, charged);
       signal.addEventListener("abort", leave, { once: true });
       try {
         for await (const event of coalescer.all(flightKey, work, waiter, signal)) {
           if (event.kind === "state") {
             wasShared = event.cached;
             if (!wasShared) {
-              chargedMs = event.engineMs;
-              terms.onEngineTime(chargedMs);
+              charged = event;
+              terms.onEngineTime(event.engineMs);
             }
             yield { kind: "state", analysis: analysisFromState(event, request, joinedAt) };
             continue;

@@ -5,12 +5,14 @@
 interface RunTimes {
   begin(): void;
   end(): void;
+  /** Drops all times. Call this when the search is set back, because no caller is charged for the lost time. */
+  forget(): void;
   /** Milliseconds in which an engine ran since the time `since`. */
   engineMs(since: number): number;
 }
 
 export function createRunTimes(): RunTimes {
-  const ended: { readonly from: number; readonly to: number }[] = [];
+  let ended: { readonly from: number; readonly to: number }[] = [];
   let runningSince: number | undefined;
   return {
     begin() {
@@ -21,6 +23,10 @@ export function createRunTimes(): RunTimes {
         ended.push({ from: runningSince, to: performance.now() });
         runningSince = undefined;
       }
+    },
+    forget() {
+      ended = [];
+      runningSince = undefined;
     },
     engineMs(since) {
       const running = runningSince === undefined ? [] : [{ from: runningSince, to: performance.now() }];

@@ -27,6 +27,7 @@ export interface SharedState {
   /** By `performance.now()`. */
   readonly askedAt: number;
   readonly queueMs: number;
+  /** 0 after the search was set back. */
   readonly engineMs: number;
   readonly cached: boolean;
 }

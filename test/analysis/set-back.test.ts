@@ -1,6 +1,8 @@
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { SearchResult } from "../../src/analysis/analysis.ts";
-import { createAnalyzer } from "../../src/analysis/analyzer.ts";
+import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
+import type { Terms } from "../../src/analysis/flight.ts";
 import { createScheduler } from "../../src/analysis/scheduler.ts";
 import type { SearchWithRetry } from "../../src/engine/search-with-retry.ts";
 import { createMemoryCache } from "../../src/storage/memory/cache.ts";
@@ -16,6 +18,9 @@ function create() {
   const search: SearchWithRetry = (_build, { depth }, signal, onProgress = () => {}, onEngine) => {
     onEngine?.(true);
     runs.push(depth);
+    if (depth === 11) {
+      return sleep(200, doneOf());
+    }
     if (depth !== 30 || runs.filter((run) => run === 30).length > 1) {
       onEngine?.(false);
       return Promise.resolve(doneOf(depth === 30 ? { snapshot: deep } : {}));
@@ -28,14 +33,15 @@ function create() {
       }),
     );
   };
+  const scheduler = createScheduler({ slots: 1, maxWaitMs: 10_000 });
   const analyzer = createAnalyzer({
     search,
     hasRoom: () => false,
-    scheduler: createScheduler({ slots: 1, maxWaitMs: 10_000 }),
+    scheduler,
     cache: createMemoryCache<SearchResult>({ bytes: 1e6 }),
     movetimeMaxMs: 60_000,
   });
-  return { analyzer, runs };
+  return { analyzer, scheduler, runs };
 }
 
 describe("a long search that lends its slot to a short search", () => {
@@ -68,6 +74,37 @@ describe("a long search that lends its slot to a short search", () => {
     await long;
     expect(charges).toEqual([deep.counters.timeMs]);
   });
+
+  test.each([
+    [
+      "a caller",
+      (analyzer, signal, terms) => analyzer.analyze(validated({ depth: 30 }), "hog", signal, terms),
+    ],
+    [
+      "a stream",
+      (analyzer, signal, terms) =>
+        Array.fromAsync(statesOf(analyzer, validated({ depth: 30 }), "hog", signal, terms)),
+    ],
+  ] satisfies [string, (analyzer: Analyzer, signal: AbortSignal, terms: Terms) => Promise<unknown>][])(
+    "%s who leaves after a set-back is not charged for the run that was set back",
+    async (_, ask) => {
+      const { analyzer, scheduler } = create();
+      let engineMs = 0;
+      const onEngineTime = (ms: number) => {
+        engineMs = ms;
+      };
+      const leaving = new AbortController();
+      const long = ask(analyzer, leaving.signal, { expectedMs: 60_000, longestMs: 60_000, onEngineTime });
+      await sleep(50);
+      // The search that borrows the slot holds it until the caller of the long search has left.
+      const short = analyzer.analyze(validated({ depth: 11 }), "other", never);
+      await expect.poll(() => scheduler.status().waiting).toBe(1);
+      leaving.abort(new Error("gone"));
+      await expect(long).rejects.toThrow("gone");
+      await short;
+      expect(engineMs).toBe(0);
+    },
+  );
 
   test("a caller who leaves after a set-back gets the abort reason, and the short search is answered", async () => {
     const { analyzer, runs } = create();
