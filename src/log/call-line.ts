@@ -28,8 +28,9 @@ export function createCallLine(
   showAddress: (address: string) => string | undefined,
   level: "info" | "debug" = "info",
   meter?: Pick<Meter, "call">,
+  refusalLinesMax = usualRefusalLinesMax,
 ): CallLine {
-  const hasLine = createRefusalSummary(log);
+  const hasLine = createRefusalSummary(log, refusalLinesMax);
   return (context, end) => {
     const { id: requestId, protocol, traceparent } = context;
     const { code, startedAt, endedAt, address, fields } = end;
@@ -57,10 +58,10 @@ export function createCallLine(
 }
 
 /** Further refused calls of a second are summed up, because a flood of refusals wrote 3.6 MB of lines a second. */
-const refusalLinesMax = 100;
+const usualRefusalLinesMax = 100;
 
-/** Returns a function that tells if a call gets a line of its own. Every second, logs how many refused calls got none. */
-function createRefusalSummary(log: Log): (code: string) => boolean {
+/** Returns a function that returns true if a call gets a line of its own. Every second, logs how many refused calls got none. */
+function createRefusalSummary(log: Log, linesMax: number): (code: string) => boolean {
   let lines = 0;
   const unlogged = new Map<string, number>();
   let isTiming = false;
@@ -83,7 +84,7 @@ function createRefusalSummary(log: Log): (code: string) => boolean {
       isTiming = true;
       outsideRequests(() => setTimeout(sumUp, 1000).unref());
     }
-    if (lines < refusalLinesMax) {
+    if (lines < linesMax) {
       lines++;
       return true;
     }

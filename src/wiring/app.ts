@@ -61,6 +61,8 @@ export interface AppOptions extends Partial<AppTimes> {
   readonly redis?: Partial<SharingTimes>;
   readonly heartbeatMs?: number | undefined;
   readonly listenerLimits?: Partial<ListenerLimits>;
+  /** The number of refused calls in a second that get a log line of their own. */
+  readonly refusalLinesMax?: number;
 }
 
 /**
@@ -93,6 +95,7 @@ export async function startApp(
     redis: redisTimes,
     heartbeatMs,
     listenerLimits,
+    refusalLinesMax,
     ...times
   }: AppOptions = {},
 ): Promise<App> {
@@ -109,7 +112,13 @@ export async function startApp(
   let stopped: Promise<void> | undefined;
 
   const meter = metrics?.meter;
-  const writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter);
+  const writeLine = createCallLine(
+    log,
+    createAddressShower(config.logAddresses),
+    "info",
+    meter,
+    refusalLinesMax,
+  );
   const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
   const isHeapFull = createHeapCheck();
   const bodies = createBodyBudget({

@@ -93,7 +93,12 @@ function useStartedApp(
     });
     const never = new AbortController().signal;
     const opening = engines ? startEnginesOf(engines, config, log, never) : openEngines(config, log, never);
-    app = await startApp(config, log, opening, { lag: neverLate, ...options });
+    app = await startApp(config, log, opening, {
+      lag: neverLate,
+      // Tests look for the log line of each call.
+      refusalLinesMax: Number.POSITIVE_INFINITY,
+      ...options,
+    });
   });
 
   const running: RunningApp = {

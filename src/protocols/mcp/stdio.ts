@@ -37,7 +37,9 @@ export function openStdio({ input, output, peer, version, onError }: StdioOption
   /** The version that the client and the server have agreed on. Only one version has batches. */
   let agreedVersion: unknown;
 
-  const write = (answer: object) => void output.write(`${JSON.stringify(answer)}\n`);
+  const write = (answer: object) => {
+    output.write(`${JSON.stringify(answer)}\n`);
+  };
   const requests = createOpenRequests(write);
   const refuse = (refused: Refused, batch?: Batch) => {
     onError(new Error(refused.error.message));
