@@ -29,7 +29,7 @@ const compareMoves = {
   params: { name: "compare_moves", arguments: { moves: game.slice(0, 590), candidates } },
 };
 
-const attackMs = 10_000;
+const attackMs = 5_000;
 const leaveMs = 3;
 
 const attacks: readonly (readonly [name: string, attack: Pick<Leaving, "request" | "connections">])[] = [
