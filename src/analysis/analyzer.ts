@@ -345,7 +345,8 @@ export function createAnalyzer({
             continue;
           }
           const at = event.readPosition();
-          if (at !== undefined && at.place !== place) {
+          // A search that was set back may wait again, but after a state, a stream contains only states.
+          if (at !== undefined && at.place !== place && charged === undefined) {
             place = at.place;
             yield { kind: "waiting", at };
           }

@@ -40,15 +40,21 @@ export function createQueuePlaces(scheduler: Scheduler, work: Omit<Work, "flow">
 
     function enterFlow(flow: string): void {
       const best = bestPosition();
-      const known = last?.flow === flow && !last.place.leaving.signal.aborted ? last : undefined;
-      const place: Place = known?.place ?? { leaving: new AbortController(), readPosition: () => undefined };
+      const known = last?.flow === flow ? last : undefined;
+      const place: Place = {
+        leaving: new AbortController(),
+        readPosition: known?.place.readPosition ?? (() => undefined),
+      };
+      const isExtra = places.size > 0;
       places.set(flow, place);
       const { leaving } = place;
       const onPosition = (readPosition: ReadQueuePosition) => {
         place.readPosition = readPosition;
         onWaiting(bestPosition);
       };
-      const entering = known?.again() ?? scheduler.enter({ ...work, flow }, leaving.signal, onPosition);
+      const entering =
+        known?.again(leaving.signal) ??
+        scheduler.enter({ ...work, flow, isExtra }, leaving.signal, onPosition);
       entering.then(
         (slot) => {
           if (winner) {

@@ -23,6 +23,8 @@ export interface Work {
   expectMs(): number;
   /** True if an engine for the work is idle, or if memory has room for one more engine. */
   hasRoom(): boolean;
+  /** True for one more place of a search that waits already. If this place is refused, no caller is refused. */
+  readonly isExtra?: boolean;
 }
 
 /** Returns undefined if the work does not wait any more. */
@@ -43,8 +45,11 @@ export interface Slot extends Disposable {
   requested(): void;
   /** Call this when an engine begins the search. */
   begin(): void;
-  /** Waits for another slot. Call this after you disposed of this slot. The work keeps its arrival time, and is never refused. */
-  again(): Promise<Slot>;
+  /**
+   * Waits for another slot. Call this after you disposed of this slot, or after the last wait was aborted. The work keeps its
+   * arrival time, and is never refused. `signal` replaces the signal of the work.
+   */
+  again(signal: AbortSignal): Promise<Slot>;
 }
 
 /** `running` and `waiting` are current numbers. `admitted` and `refused` are totals since the start. */
@@ -91,7 +96,9 @@ const expressTries = 2;
 interface Entry extends Waiting {
   readonly work: Work;
   readonly account: string;
-  readonly signal: AbortSignal;
+  signal: AbortSignal;
+  /** True if the work has had a slot. */
+  wasAdmitted: boolean;
   readonly askedAt: number;
   costMs: number;
   position: QueuePosition;
@@ -149,7 +156,8 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       begunAt: undefined,
       limit: undefined,
     };
-    admitted++;
+    admitted += entry.wasAdmitted ? 0 : 1;
+    entry.wasAdmitted = true;
     const slot: Slot = {
       queueMs: Math.round(startedAt - entry.askedAt),
       setBack: run.setBack.signal,
@@ -158,7 +166,10 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         runExpress();
       },
       begin: () => begin(run),
-      again: () => wait(entry),
+      again(signal) {
+        entry.signal = signal;
+        return wait(entry);
+      },
       [Symbol.dispose]: () => release(run),
     };
     return { run, slot };
@@ -407,6 +418,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         account: accountOfFlow(work.flow),
         work,
         signal,
+        wasAdmitted: false,
         askedAt,
         costMs,
         dueMs: askedAt + costMs,
@@ -420,7 +432,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         entry.position = positionOfNew(entry);
         const { expectedWaitMs } = entry.position;
         if (expectedWaitMs > maxWaitMs) {
-          refused++;
+          refused += work.isExtra ? 0 : 1;
           throw overloaded(expectedWaitMs, maxWaitMs);
         }
       }

@@ -69,7 +69,7 @@ async function again(entered: Entered): Promise<void> {
   const { slot } = entered;
   slot?.[Symbol.dispose]();
   entered.slot = undefined;
-  slot?.again().then((next) => {
+  slot?.again(never).then((next) => {
     entered.slot = next;
   });
   await pass(0);

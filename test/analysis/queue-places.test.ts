@@ -70,6 +70,21 @@ test("a search is refused only if it has no place in any flow", async () => {
   (await entering)[Symbol.dispose]();
 });
 
+test("each search counts once as admitted, whatever number of places it has and however often it runs", async () => {
+  const scheduler = createScheduler({ slots: 1, maxWaitMs: 1.5 * costMs });
+  const holder = await scheduler.enter({ ...work, flow: "batch" }, never);
+  void scheduler.enter({ ...work, flow: "batch" }, never).then((slot) => slot[Symbol.dispose]());
+  const places = createQueuePlaces(scheduler, work);
+  places.join("single");
+  const entering = places.enter(never, () => {});
+  // The flow of the batch would wait too long, but the search already waits in another flow.
+  places.join("batch");
+  holder[Symbol.dispose]();
+  (await entering)[Symbol.dispose]();
+  (await places.enter(never, () => {}))[Symbol.dispose]();
+  expect(scheduler.status()).toMatchObject({ running: 0, admitted: 3, refused: 0 });
+});
+
 test("a search that gets slots in two flows at the same time gives one slot back", async () => {
   const scheduler = createScheduler({ slots: 2, maxWaitMs: 600_000 });
   const places = createQueuePlaces(scheduler, work);
@@ -96,8 +111,9 @@ test("a search that has had a slot is not refused when it waits again, and may l
   leaving.abort(new Error("another node searches"));
   await expect(left).rejects.toThrow("another node searches");
   expect(scheduler.status().waiting).toBe(1);
-  running[Symbol.dispose]();
   const again = places.enter(never, () => {});
+  expect(scheduler.status()).toMatchObject({ waiting: 2, refused: 1 });
+  running[Symbol.dispose]();
   (await b)[Symbol.dispose]();
   (await again)[Symbol.dispose]();
   expect(scheduler.status()).toMatchObject({ running: 0, waiting: 0 });

@@ -64,6 +64,23 @@ describe("a long search that lends its slot to a short search", () => {
     ]);
   });
 
+  test("a stream that has shown a state shows no queue position after the set-back", async () => {
+    const { analyzer } = create();
+    const seen: string[] = [];
+    const request = validated({ depth: 30 });
+    const long = (async () => {
+      for await (const { kind } of analyzer.follow(request, "hog", never)) {
+        seen.push(kind);
+      }
+    })();
+    await expect.poll(() => seen).toEqual(["state"]);
+    // A caller who joins adds a place in another flow when the search waits again.
+    const joined = analyzer.analyze(request, "friend", never);
+    await analyzer.analyze(validated({ depth: 11 }), "other", never);
+    await Promise.all([long, joined]);
+    expect(seen).toEqual(["state", "state"]);
+  });
+
   test("the caller is charged only for the run that answers", async () => {
     const { analyzer } = create();
     const charges: number[] = [];
