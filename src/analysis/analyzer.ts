@@ -24,7 +24,7 @@ import {
   type ValidatedRequest,
 } from "./analysis.ts";
 import { type CoalescerCounters, createCoalescer, type SharedWork } from "./coalesce.ts";
-import { createRunTimes, createWaiter, type Waiter } from "./engine-time.ts";
+import { createRunTimes, createSearchCaller, type SearchCaller } from "./engine-time.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
 import { createExpectedTimes, type ExpectedTimes, type SearchTime } from "./expected-time.ts";
 import type { Followed, SharedEvent, SharedState, Sharing, Terms } from "./flight.ts";
@@ -80,7 +80,7 @@ export function createAnalyzer({
   ending,
 }: AnalyzerOptions): Analyzer {
   const expectedTimes = createExpectedTimes();
-  const coalescer = createCoalescer<SharedEvent, Waiter>();
+  const coalescer = createCoalescer<SharedEvent, SearchCaller>();
   ending?.addEventListener("abort", () => coalescer.close(ending.reason), { once: true });
 
   function lookUp(request: ValidatedRequest): { readonly key: Key; readonly known?: Analysis } {
@@ -142,9 +142,9 @@ export function createAnalyzer({
     isStream: boolean,
   ) {
     const flightKey = key === undefined ? undefined : flightKeyOf(key, longestMs);
-    const waiter = createWaiter(flow, isStream);
+    const caller = createSearchCaller(flow, isStream);
     const work = searchOf(request, longestMs, key, flightKey);
-    return { waiter, flightKey, work, joinedAt: performance.now() };
+    return { caller, flightKey, work, joinedAt: performance.now() };
   }
 
   function searchOf(
@@ -152,7 +152,7 @@ export function createAnalyzer({
     movetimeMs: number,
     key: Key,
     flightKey: string | undefined,
-  ): SharedWork<SharedEvent, Waiter> {
+  ): SharedWork<SharedEvent, SearchCaller> {
     return async (publish, signal, watch) => {
       const { position, build, depth, nodes, multipv, options } = request;
       const searchMoves = restrictionOf(request);
@@ -165,10 +165,10 @@ export function createAnalyzer({
         expectMs: () => expectedTimes.expect(build, job),
         hasRoom: () => hasRoom(build),
       });
-      watch((waiter) => {
-        waiter.joins(times);
-        places.join(waiter.flow);
-        if (waiter.isStream) {
+      watch((caller) => {
+        caller.joins(times);
+        places.join(caller.flow);
+        if (caller.isStream) {
           streamed.abort();
         }
       });
@@ -286,8 +286,8 @@ export function createAnalyzer({
   }
 
   /** Charges a caller that disconnects for its engine time. `last` is the last state for which the caller was charged. */
-  function chargeDisconnected(waiter: Waiter, { onEngineTime }: Terms, last?: SharedState): void {
-    const engineMs = Math.max(waiter.engineMs(), last?.engineMs ?? 0);
+  function chargeDisconnected(caller: SearchCaller, { onEngineTime }: Terms, last?: SharedState): void {
+    const engineMs = Math.max(caller.engineMs(), last?.engineMs ?? 0);
     if (last || engineMs > 0) {
       onEngineTime(engineMs);
     }
@@ -302,18 +302,18 @@ export function createAnalyzer({
       if (known) {
         return known;
       }
-      const { waiter, flightKey, work, joinedAt } = prepare(request, key, terms, flow, false);
+      const { caller, flightKey, work, joinedAt } = prepare(request, key, terms, flow, false);
       let wasShared = false;
       try {
         // The last event is always a state.
-        const last = (await coalescer.last(flightKey, work, waiter, signal)) as SharedState;
+        const last = (await coalescer.last(flightKey, work, caller, signal)) as SharedState;
         wasShared = last.cached;
         if (!wasShared) {
           terms.onEngineTime(last.engineMs);
         }
         return analysisFromState(last, request, joinedAt);
       } catch (error) {
-        chargeDisconnected(waiter, terms);
+        chargeDisconnected(caller, terms);
         throw error;
       } finally {
         countMiss(key, wasShared);
@@ -325,16 +325,16 @@ export function createAnalyzer({
         yield { kind: "state", analysis: known };
         return;
       }
-      const { waiter, flightKey, work, joinedAt } = prepare(request, key, terms, flow, true);
+      const { caller, flightKey, work, joinedAt } = prepare(request, key, terms, flow, true);
       let hasEnded = false;
       let wasShared = false;
       let charged: SharedState | undefined;
       let place = 0;
       // Charge at once: if the client reads slowly, this generator continues much later.
-      const leave = () => chargeDisconnected(waiter, terms, charged);
+      const leave = () => chargeDisconnected(caller, terms, charged);
       signal.addEventListener("abort", leave, { once: true });
       try {
-        for await (const event of coalescer.all(flightKey, work, waiter, signal)) {
+        for await (const event of coalescer.all(flightKey, work, caller, signal)) {
           if (event.kind === "state") {
             wasShared = event.cached;
             if (!wasShared) {

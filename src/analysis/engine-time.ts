@@ -38,7 +38,7 @@ export function createRunTimes(): RunTimes {
   };
 }
 
-export interface Waiter {
+export interface SearchCaller {
   readonly flow: string;
   readonly isStream: boolean;
   joins(run: RunTimes): void;
@@ -46,7 +46,7 @@ export interface Waiter {
   engineMs(): number;
 }
 
-export function createWaiter(flow: string, isStream: boolean): Waiter {
+export function createSearchCaller(flow: string, isStream: boolean): SearchCaller {
   let run: RunTimes | undefined;
   let joinedAt = 0;
   return {

@@ -17,7 +17,7 @@ interface QueuePlaces {
 /** A caller adds a place only if the place shortens the wait by more than this: estimates of equal places can differ a little. */
 const gainMinMs = 10;
 
-interface Place {
+interface QueuePlace {
   readonly leaving: AbortController;
   /** Returns undefined if the search does not wait in this place. */
   readPosition: ReadQueuePosition;
@@ -26,14 +26,14 @@ interface Place {
 export function createQueuePlaces(scheduler: Scheduler, work: Omit<Work, "flow">): QueuePlaces {
   const flows = new Set<string>();
   /** The place that had the last slot. */
-  let last: { readonly flow: string; readonly place: Place; readonly again: Slot["again"] } | undefined;
+  let last: { readonly flow: string; readonly place: QueuePlace; readonly again: Slot["again"] } | undefined;
   /** Adds a place. Does nothing while the search does not wait. */
   let add = (_flow: string) => {};
 
   async function enter(signal: AbortSignal, onWaiting: (readPosition: ReadQueuePosition) => void) {
-    const places = new Map<string, Place>();
+    const places = new Map<string, QueuePlace>();
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
-    let winner: Place | undefined;
+    let winner: QueuePlace | undefined;
 
     const bestPosition: ReadQueuePosition = () =>
       [...places.values()].map(({ readPosition }) => readPosition()).reduce(sooner, undefined);
@@ -41,7 +41,7 @@ export function createQueuePlaces(scheduler: Scheduler, work: Omit<Work, "flow">
     function enterFlow(flow: string): void {
       const best = bestPosition();
       const known = last?.flow === flow ? last : undefined;
-      const place: Place = {
+      const place: QueuePlace = {
         leaving: new AbortController(),
         readPosition: known?.place.readPosition ?? (() => undefined),
       };

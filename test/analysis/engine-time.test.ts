@@ -2,7 +2,7 @@ import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promi
 import { describe, expect, test } from "vitest";
 import type { Analysis } from "../../src/analysis/analysis.ts";
 import type { Analyzer } from "../../src/analysis/analyzer.ts";
-import { createRunTimes, createWaiter } from "../../src/analysis/engine-time.ts";
+import { createRunTimes, createSearchCaller } from "../../src/analysis/engine-time.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { createSearchWithRetry, type SearchWithRetry } from "../../src/engine/search-with-retry.ts";
@@ -244,7 +244,7 @@ describe("engine time of a search that runs on two engines", () => {
     ["at the end of the second engine", "second ends", 0],
   ])("a caller who joins %s is charged only for the engines since then", (_, joinsAt, seconds) => {
     const times = createRunTimes();
-    const waiter = createWaiter("caller", false);
+    const caller = createSearchCaller("caller", false);
     const steps = {
       first: times.begin,
       searches: () => turnMs(10_000),
@@ -257,10 +257,10 @@ describe("engine time of a search that runs on two engines", () => {
     };
     for (const [name, step] of Object.entries(steps)) {
       if (name === joinsAt) {
-        waiter.joins(times);
+        caller.joins(times);
       }
       step();
     }
-    expect(Math.round(waiter.engineMs() / 1000)).toBe(seconds);
+    expect(Math.round(caller.engineMs() / 1000)).toBe(seconds);
   });
 });
