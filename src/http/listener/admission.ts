@@ -53,7 +53,10 @@ export type Admit = (req: NodeRequest, res: NodeResponse) => Admission;
 
 const admitted: Admitted = { kind: "admitted" };
 
-/** One address may have at most this share of the calls that are free: after 60 addresses, 267 of 5,000 are left. */
+/**
+ * When more than half of the calls are in use, one address may have at most this share of the free calls. After 60 addresses with
+ * 256 calls each, about 190 of 5,000 are left for others.
+ */
 const shareOfFree = 1 / 20;
 
 /** Each page, error and preflight counts as this number of bytes more, because it costs the thread about 70 µs. */

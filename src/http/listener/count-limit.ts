@@ -32,8 +32,8 @@ const warnEveryMs = 60_000;
 
 /**
  * Counts the connections or calls of each holder, such as an IP address. Returns the limit that is reached, or a function to
- * call at the end. If the holder is undefined, only the limit `all` applies. A holder with a limit may also have only a share of
- * what is free, so that many holders together leave something for another.
+ * call at the end. If the holder is undefined, only the limit `all` applies. When more than half of `max` is in use, a holder
+ * with a limit may also have only a share of what is free, so that many holders together leave something for another.
  */
 export function createCountLimit(
   what: keyof typeof warnings,
@@ -70,7 +70,8 @@ export function createCountLimit(
       return full("all", max);
     }
     const own = maxPerHolder();
-    const maxOfHolder = Number.isFinite(own) ? Math.min(own, Math.ceil((max - all) * shareOfFree)) : own;
+    const isShared = all > max / 2 && Number.isFinite(own);
+    const maxOfHolder = isShared ? Math.min(own, Math.ceil((max - all) * shareOfFree)) : own;
     if (holder !== undefined && (byHolder.get(holder) ?? 0) >= maxOfHolder) {
       return full("holder", maxOfHolder);
     }
