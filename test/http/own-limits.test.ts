@@ -9,7 +9,6 @@ import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { createConstantCheck } from "../../src/protocols/connect/constant-check.ts";
 import { envelope } from "../abuse/calls.ts";
 import { open, problemOf } from "./exchange.ts";
-import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
 
 const checkPath = "/grpc.health.v1.Health/Check";
@@ -150,16 +149,41 @@ describe("probes", () => {
     },
   );
 
-  test("a compressed Check or a Check of another protocol over its rate is left to the usual handlers", async () => {
+  const checkHeaders = { ":method": "POST", ":path": checkPath, "content-type": "application/grpc" };
+  const startChecks = () => {
     const answerProbe = createConstantCheck({ path: checkPath, names, ready: () => true });
-    const { base } = await start({ probesPerWindow: 0 }, { answerProbe });
-    for (const headers of [
-      { "content-type": "application/json" },
-      { "content-type": "application/grpc", "grpc-encoding": "gzip" },
-    ]) {
-      const { body } = await http2Get(base, { ":method": "POST", ":path": checkPath, ...headers }, "{}");
-      expect(body).toContain("not_found");
-    }
+    const isRpcPath = (path: string) => path === checkPath;
+    return start({ probesPerWindow: 0, probesPerAddress: 1 }, { answerProbe, isRpcPath });
+  };
+
+  test.each([
+    ["Connect", "application/json", {}, 429, undefined],
+    ["Connect with binary messages", "application/proto", {}, 429, undefined],
+    ["gRPC-Web", "application/grpc-web+proto", {}, 200, "8"],
+    ["gRPC with a compressed message", "application/grpc", { "grpc-encoding": "gzip" }, 200, "8"],
+    ["an unknown content type", "text/plain", {}, 429, undefined],
+  ])(
+    "a Check over %s over its rate is refused before its body arrives, and its connection is closed",
+    async (_, type, more, status, grpcStatus) => {
+      const { base } = await startChecks();
+      const client = http2From(base, "127.0.0.2");
+      const call = client.request({ ...checkHeaders, "content-type": type, ...more }, { endStream: false });
+      call.on("error", () => {}).resume();
+      const [headers] = await once(call, "response");
+      expect([headers[":status"], headers["grpc-status"]]).toEqual([status, grpcStatus]);
+      await once(client, "close");
+    },
+  );
+
+  test("a gRPC Check over its rate whose body does not arrive in a second is refused, and leaves its place to another probe", async () => {
+    const { base, port } = await startChecks();
+    const client = http2From(base, "127.0.0.2");
+    const call = client.request(checkHeaders, { endStream: false });
+    call.on("error", () => {}).resume();
+    const [headers] = await once(call, "response");
+    expect(headers["grpc-status"]).toBe("8");
+    await once(client, "close");
+    expect(await ask(port, "127.0.0.2", "/healthz")).toContain("200 OK");
   });
 });
 

@@ -1,4 +1,5 @@
 import type { ServerResponse } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import {
@@ -8,7 +9,8 @@ import {
 } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { readBytes } from "../../http/body-budget.ts";
-import type { RequestHandler } from "../../http/message.ts";
+import type { NodeRequest, RequestHandler } from "../../http/message.ts";
+import { sendProblem } from "../../http/send-problem.ts";
 import { ClientDisconnected, contextOf, mediaTypeOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
 import { refuseCall } from "./refuse-call.ts";
@@ -25,10 +27,12 @@ const grpcTypes = ["application/grpc", "application/grpc+proto"];
 /** The message in front of which gRPC writes five bytes. The longest name of a service has 40 bytes. */
 const headBytes = 5;
 const bodyMaxBytes = 300;
+/** A body that arrives later is not awaited, because its call would take the place of another probe. */
+const bodyMaxMs = 1000;
 
 /**
- * Answers the health call `Check` of gRPC with two constants, because Connect takes several times as long. Returns false for
- * other protocols and for compressed messages.
+ * Answers the health call `Check` of gRPC with two constants, because Connect takes several times as long. Refuses other
+ * protocols, compressed messages and late bodies. Returns false for other paths.
  */
 export function createConstantCheck({ path, names, ready }: ConstantCheckOptions): RequestHandler {
   const answerOf = (status: Status) =>
@@ -37,19 +41,20 @@ export function createConstantCheck({ path, names, ready }: ConstantCheckOptions
   const notServing = answerOf(Status.NOT_SERVING);
 
   return async (req, response) => {
-    const isGrpc = "stream" in response && grpcTypes.includes(mediaTypeOf(req.headers));
-    const { "grpc-encoding": encoding = "identity" } = req.headers;
-    if (contextOf(req).path !== path || req.method !== "POST" || !isGrpc || encoding !== "identity") {
+    if (contextOf(req).path !== path) {
       return false;
     }
     outcomeOf(req).hasLine = true;
-    const service = await serviceAsked(req);
-    if (service === undefined || !names.has(service)) {
+    const service = isPlainGrpc(req) ? await serviceAsked(req) : overRate();
+    if (service instanceof KibitzError || !names.has(service)) {
       const error =
-        service === undefined
-          ? new KibitzError("invalid_type", "The call is not a HealthCheckRequest.")
+        service instanceof KibitzError
+          ? service
           : new KibitzError("not_found", `There is no service "${echo(service)}" here.`);
-      return refuseCall(req, response, error);
+      if (!refuseCall(req, response, error)) {
+        sendProblem(req, response, error);
+      }
+      return true;
     }
     // The type of HTTP/2 responses lacks the overload for trailers that HTTP/1.1 responses have.
     const res = response as unknown as ServerResponse & { setTrailer(name: string, value: string): void };
@@ -59,15 +64,42 @@ export function createConstantCheck({ path, names, ready }: ConstantCheckOptions
     return true;
   };
 
-  async function serviceAsked(req: Parameters<RequestHandler>[0]): Promise<string | undefined> {
+  async function serviceAsked(req: NodeRequest): Promise<string | KibitzError> {
+    const waiting = new AbortController();
     try {
-      const body = await readBytes(req, bodyMaxBytes, () => {});
-      return body && fromBinary(HealthCheckRequestSchema, body.subarray(headBytes)).service;
+      const body = await Promise.race([
+        readBytes(req, bodyMaxBytes, () => {}),
+        sleep(bodyMaxMs, overRate(), { signal: waiting.signal }),
+      ]);
+      if (body instanceof KibitzError) {
+        return body;
+      }
+      return body ? fromBinary(HealthCheckRequestSchema, body.subarray(headBytes)).service : noCheckRequest();
     } catch (error) {
       if (error instanceof ClientDisconnected || error instanceof KibitzError) {
         throw error;
       }
-      return undefined;
+      return noCheckRequest();
+    } finally {
+      waiting.abort();
     }
   }
+}
+
+function isPlainGrpc(req: NodeRequest): boolean {
+  const { "grpc-encoding": encoding = "identity" } = req.headers;
+  const isGrpc = "stream" in req && grpcTypes.includes(mediaTypeOf(req.headers));
+  return isGrpc && req.method === "POST" && encoding === "identity";
+}
+
+function noCheckRequest(): KibitzError {
+  return new KibitzError("invalid_type", "The call is not a HealthCheckRequest.");
+}
+
+function overRate(): KibitzError {
+  return new KibitzError(
+    "rate_limited",
+    "Your address has sent too many health checks. Retry later, or send uncompressed gRPC.",
+    { retryAfterMs: 10_000 },
+  );
 }
