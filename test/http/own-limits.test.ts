@@ -242,6 +242,19 @@ describe("pages, wrong paths and preflights", () => {
     },
   );
 
+  test.each([
+    [
+      "a Transfer-Encoding over HTTP/1.0",
+      "GET /page HTTP/1.0\r\nHost: x\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
+    ],
+    ["two Host headers", "GET /page HTTP/1.1\r\nHost: x\r\nHost: y\r\n\r\n"],
+  ])("a request with %s over the rate of its address closes its connection", async (_, request) => {
+    const { port } = await start({ pageBytesPerWindow: 0 });
+    const { socket, closed } = await open(port, "127.0.0.2");
+    socket.write(request);
+    expect(problemOf(await closed)).toMatchObject({ status: 400, code: "malformed_http" });
+  });
+
   test("an absolute target has the limits of its path", async () => {
     const { port } = await start({ probesPerWindow: 0, pageBytesPerWindow: 0 });
     expect(await ask(port, "127.0.0.2", "http://x/healthz")).toContain("200 OK");

@@ -116,10 +116,12 @@ export function createDispatch({
     const overRate = rate?.begin();
     if (overRate) {
       await sleep(refusalPauseMs);
+    }
+    check(req, res, headersMaxBytes);
+    if (overRate) {
       refuse(overRate, req, res);
       return;
     }
-    check(req, res, headersMaxBytes);
     if (isPreflight(req)) {
       answerPreflight(req, res);
       return;
