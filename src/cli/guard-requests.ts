@@ -41,7 +41,7 @@ export function guardRequests({ host, log, stop }: GuardOptions): Guard {
       return;
     }
     lines++;
-    const fields = { err, ...owner?.fields, ...(unlogged > 0 && { count: unlogged }) };
+    const fields = { err, ...fieldsOf(owner), ...(unlogged > 0 && { count: unlogged }) };
     unlogged = 0;
     log.error(
       fields,
@@ -87,4 +87,13 @@ export function guardRequests({ host, log, stop }: GuardOptions): Guard {
       }
     },
   };
+}
+
+/** The fields of a request throw until the request is identified. */
+function fieldsOf(owner: Owner | undefined): Owner["fields"] | undefined {
+  try {
+    return owner?.fields;
+  } catch {
+    return undefined;
+  }
 }

@@ -113,6 +113,24 @@ test("an error of no request asks for a stop, and the requests before it change 
   await vi.waitFor(async () => expect((await report()).stops).toBe(1));
 });
 
+test("an error is logged and ends its request even if the request is not known yet", () => {
+  const handlers: ((error: unknown) => void)[] = [];
+  const host = { on: (_: string, handler: never) => handlers.push(handler), off: () => {} };
+  const lines: object[] = [];
+  const ended: unknown[] = [];
+  guardRequests({ host, log: { error: (fields) => void lines.push(fields) }, stop: () => {} });
+  const owner = {
+    get fields(): never {
+      throw new TypeError("the request is not known");
+    },
+    end: (error: unknown) => void ended.push(error),
+  };
+  const error = new Error("x");
+  runAs(owner, () => handlers[0]?.(error));
+  expect(lines).toEqual([{ err: error }]);
+  expect(ended).toEqual([error]);
+});
+
 test("the line after a minute says how many errors were not logged", () => {
   vi.useFakeTimers({ toFake: ["performance"] });
   try {

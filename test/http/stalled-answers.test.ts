@@ -156,3 +156,17 @@ test("a call is cancelled after a timeout if its client sends pings but does not
   expect(call.rstCode).toBe(constants.NGHTTP2_CANCEL);
   expect(errors).toEqual([]);
 });
+
+test("an answer that nobody reads is closed even if the request could not be identified", async () => {
+  const { base } = await startListener([], { unreadTimeoutMs: 200 }, undefined, {
+    isRpcPath: () => {
+      throw new Error("isRpcPath is broken");
+    },
+  });
+  const client = connectHttp2(base, { settings: { initialWindowSize: 0 } });
+  onTestFinished(() => client.destroy());
+  const call = client.request({ ":path": "/" });
+  call.on("error", () => {}).end();
+  await once(call, "close");
+  expect(call.rstCode).toBe(constants.NGHTTP2_CANCEL);
+});

@@ -7,7 +7,7 @@ import {
   type ServerHttp2Stream,
 } from "node:http2";
 import type { Socket } from "node:net";
-import { outsideRequests } from "../../request/owner.ts";
+import { outsideRequests, ownerNow, runAs } from "../../request/owner.ts";
 import { JoinedHttp2Request } from "../joined-request.ts";
 import { lateRequest } from "../message.ts";
 import type { Admit, Admitted } from "./admission.ts";
@@ -99,7 +99,10 @@ export function createHttp2Server(
 /** The number of calls that begin in an iteration of the event loop. */
 const beginAtOnce = 8;
 
-/** Begins few calls at a time, because a burst of calls would otherwise delay everything else by seconds. */
+/**
+ * Begins few calls at a time, because a burst of calls would otherwise delay everything else by seconds. Each call begins in the
+ * context in which it arrived.
+ */
 function createTurns(): (begin: () => void) => void {
   const waiting: (() => void)[] = [];
   const run = () => {
@@ -112,7 +115,8 @@ function createTurns(): (begin: () => void) => void {
     }
   };
   return (begin) => {
-    if (waiting.push(begin) === 1) {
+    const owner = ownerNow();
+    if (waiting.push(() => runAs(owner, begin)) === 1) {
       outsideRequests(() => setImmediate(run));
     }
   };

@@ -35,10 +35,7 @@ export function createUnreadAnswers(unreadMs: number, isHeapFull: () => boolean)
       const waiting = waitingBytes(res);
       if (waiting === 0 || waiting < watched.waiting) {
         watched.readAt = now;
-      } else if (
-        Math.max(watched.readAt, outcomeOf(res.req).pieceSentAt) <=
-        (isFull ? watched.lookedAt : now - unreadMs)
-      ) {
+      } else if (Math.max(watched.readAt, pieceSentAt(res)) <= (isFull ? watched.lookedAt : now - unreadMs)) {
         closeUnread(res);
       }
       watched.waiting = waiting;
@@ -70,6 +67,15 @@ export function createUnreadAnswers(unreadMs: number, isHeapFull: () => boolean)
       });
     },
   };
+}
+
+function pieceSentAt(res: NodeResponse): number {
+  try {
+    return outcomeOf(res.req).pieceSentAt;
+  } catch {
+    // A request that could not be identified has no outcome.
+    return Number.NEGATIVE_INFINITY;
+  }
 }
 
 function waitingBytes(res: NodeResponse): number {
