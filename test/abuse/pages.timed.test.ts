@@ -44,7 +44,7 @@ function flood(path: string, connections: number, localAddress: string) {
   };
 }
 
-test("37: one address that loads the largest page over 50 connections gets a bounded number of bytes, and others are served", async () => {
+test("42: one address that loads the largest page over 50 connections gets a bounded number of bytes, and others are served", async () => {
   let flooding: ReturnType<typeof flood> | undefined;
   await expectOthersServed(
     service,
@@ -59,7 +59,7 @@ test("37: one address that loads the largest page over 50 connections gets a bou
   expect(flooding?.seen.statuses.get(429)).toBeGreaterThan(0);
 }, 60_000);
 
-test("37: wrong paths as fast as possible get 429 after the rate, their log is summed up, and others are served", async () => {
+test("42: wrong paths as fast as possible get 429 after the rate, their log is summed up, and others are served", async () => {
   let flooding: ReturnType<typeof flood> | undefined;
   const before = service.printed().length;
   await expectOthersServed(
@@ -81,7 +81,7 @@ test("37: wrong paths as fast as possible get 429 after the rate, their log is s
   expect(counted + own).toBeGreaterThanOrEqual(answered);
 }, 60_000);
 
-test("37: 200 connections that check the health as fast as possible do not delay the probes of others", async () => {
+test("42: 200 connections that check the health as fast as possible do not delay the probes of others", async () => {
   const attack = async () => {
     let isOn = true;
     const loop = async () => {
@@ -117,7 +117,7 @@ test("37: 200 connections that check the health as fast as possible do not delay
   await expectOthersServed(service, attack, { heldMs: attackMs });
 }, 60_000);
 
-test("37: ten browsers behind one address load the page and the API reference with all files", async () => {
+test("42: ten browsers behind one address load the page and the API reference with all files", async () => {
   const files = [
     "/",
     "/docs",
@@ -145,7 +145,7 @@ test("37: ten browsers behind one address load the page and the API reference wi
   }
 });
 
-test("37: pipelined requests with thousands of headers that wait behind an unread page do not harm others", async () => {
+test("42: pipelined requests with thousands of headers that wait behind an unread page do not harm others", async () => {
   const many = rawRequest(
     "GET /nothing",
     Array.from({ length: 2700 }, () => "a:b"),

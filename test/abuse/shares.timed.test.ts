@@ -20,7 +20,7 @@ function closing(sockets: readonly Socket[]) {
   };
 }
 
-test("38: six addresses with 250 bodies each that never end leave memory for the bodies of others", async () => {
+test("43: six addresses with 250 bodies each that never end leave memory for the bodies of others", async () => {
   const attack = async () => {
     const sockets = Array.from({ length: 1500 }, (_, index) => {
       const localAddress = `127.0.9.${1 + (index % 6)}`;
@@ -53,7 +53,7 @@ test("38: six addresses with 250 bodies each that never end leave memory for the
   expect((await asking).filter((status) => status === 503)).toEqual([]);
 }, 60_000);
 
-test("38: half requests on the metrics port, renewed at once, do not keep its probes out", async () => {
+test("43: half requests on the metrics port, renewed at once, do not keep its probes out", async () => {
   const sockets = new Set<Socket>();
   let isOn = true;
   const { port } = new URL(metrics);

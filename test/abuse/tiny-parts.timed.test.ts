@@ -44,7 +44,7 @@ test.each([
   [100, 65_000, "/healthz", 405],
   [100, 65_000, "/nothing", 404],
 ])(
-  "36: %i bodies of %i chunks of one byte to %s do not harm other callers",
+  "41: %i bodies of %i chunks of one byte to %s do not harm other callers",
   async (calls, bytes, path, status) => {
     let sent: ReturnType<typeof sendChunks> | undefined;
     const attack = async () => {
@@ -61,7 +61,7 @@ test.each([
   60_000,
 );
 
-test("36: 40 bodies of 65,000 DATA frames of one byte do not harm other callers", async () => {
+test("41: 40 bodies of 65,000 DATA frames of one byte do not harm other callers", async () => {
   const clients = await Promise.all(Array.from({ length: 40 }, () => openFrames(service.port)));
   const head = headerBlock(requestFields("POST", "/v1/eval", { "content-type": "application/json" }));
   const data = Buffer.concat(

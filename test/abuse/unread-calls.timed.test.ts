@@ -56,7 +56,7 @@ const attacks: Readonly<Record<string, Omit<StreamFlood, "port">>> = {
 /** Requests that are refused at once also need memory, until the garbage collector runs. */
 const grownMaxBytes = 600e6;
 
-describe.each(["public", "open"])("36: answers that nobody reads, in %s mode", (access) => {
+describe.each(["public", "open"])("40: answers that nobody reads, in %s mode", (access) => {
   const service = useService({ KIBITZ_ACCESS: access });
 
   test.each(Object.entries(attacks))(
