@@ -88,7 +88,13 @@ const minute = { depth: 30, multipv: 10, movetime_ms: 60_000 };
 const keylessMax = { depth: 20, multipv: 5, movetime_ms: 5000 };
 const addressesOf = (count: number) => Array.from({ length: count }, (_, index) => `127.0.30.${1 + index}`);
 
-function fullSearches(answers: readonly Answer[]): readonly { readonly time_ms: number }[] {
+interface Search {
+  readonly stop_reason: string;
+  readonly depth: number;
+  readonly time_ms: number;
+}
+
+function fullSearches(answers: readonly Answer[]): readonly Search[] {
   return answers.filter(({ status }) => status === 200).map(({ body }) => JSON.parse(body).search);
 }
 
@@ -122,8 +128,13 @@ describe("39: callers who keep every slot busy", () => {
       const searches = fullSearches(answers);
       expect(searches.length).toBeGreaterThan(0);
       for (const search of searches) {
-        expect(search).toMatchObject({ stop_reason: "movetime" });
-        expect(search.time_ms).toBeGreaterThan(4900);
+        // A fast machine reaches the depth before the time limit.
+        if (search.stop_reason === "depth") {
+          expect(search.depth).toBe(keylessMax.depth);
+        } else {
+          expect(search.stop_reason).toBe("movetime");
+          expect(search.time_ms).toBeGreaterThan(4900);
+        }
       }
     },
   );
