@@ -14,7 +14,7 @@ const game = longGame();
 const connections = 32;
 /** Without this pause, the client would use the processor time of the service. */
 const pauseMs = 50;
-const attackMs = 8000;
+const attackMs = 5000;
 const grownMaxBytes = 200e6;
 /** The units of the error quota in the built-in plans. */
 const refusalsMax = 120;

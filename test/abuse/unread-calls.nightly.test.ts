@@ -1,0 +1,3 @@
+import { testUnreadCalls } from "./unread-calls.ts";
+
+testUnreadCalls(() => true);
