@@ -78,13 +78,15 @@ describeWith("chromium")("the call behind the page", () => {
     await key.waitFor();
   });
 
-  test("the page shows the user's remaining requests", async () => {
+  test("the page shows the user's remaining requests and engine time", async () => {
     const page = await open(kibitz);
     await ask(page, 2);
     await answered(page);
     const limits = call(page).getByRole("region", { name: "Limits" }).getByRole("listitem");
     await limits.getByText(/^[1-5]\d of 60 requests left this minute$/).waitFor();
-    expect(await limits.count()).toBe(1);
+    // A user without a key has engine time for an hour and for a day.
+    await limits.getByText(/ of engine time left this hour$/).waitFor();
+    expect(await limits.count()).toBe(3);
   });
 
   test("a depth above the plan's maximum is marked, and an error shows the maximum", async () => {
