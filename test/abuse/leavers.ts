@@ -34,9 +34,10 @@ export async function sendAndLeave({
     while (performance.now() < endsAt) {
       const socket = connect({ port, host: "127.0.0.1", localAddress, noDelay: true });
       socket.on("error", () => {});
-      const closed = once(socket, "close");
+      // `once` would reject if the service resets the connection.
+      const closed = new Promise((resolve) => socket.once("close", resolve));
       socket.write(request);
-      await Promise.race([once(socket, "connect"), closed]).catch(() => {});
+      await Promise.race([once(socket, "connect").catch(() => {}), closed]);
       sent++;
       await sleep(leaveMs);
       leaveBy(socket);
