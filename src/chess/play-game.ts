@@ -41,15 +41,6 @@ export function* playGame(
   const moves: MoveDescription[] = [];
   const history = trackHistory(chess, chess960);
   let refused: string | undefined;
-
-  function currentPosition(): Position {
-    const position = positionFromBoard(chess.clone(), history, chess960);
-    // At most 149 moves are copied, because the game is over after 150 moves without a capture or pawn move.
-    return position.terminal
-      ? { ...position, root: position.fen, moves: [] }
-      : { ...position, moves: history.moves.slice() };
-  }
-
   for (const [index, text] of texts.entries()) {
     if (index > 0 && index % movesAtOnce === 0) {
       yield;
@@ -62,7 +53,43 @@ export function* playGame(
     const move = describeAndPlay(chess, legal, chess960);
     history.add(move.uci);
     moves.push(move);
-    onPosition?.(currentPosition());
+    onPosition?.(positionOf(chess, history, chess960));
   }
-  return { start, moves, last: moves.length === 0 ? start : currentPosition(), refused };
+  const last = moves.length === 0 ? start : positionOf(chess, history, chess960);
+  return { start, moves, last, refused };
+}
+
+/**
+ * Returns the start position, then the position after each move of a game that {@link playGame} has played. Does not describe
+ * the moves again, because their descriptions need more memory than the positions. Yields after each time slice.
+ */
+export function* positionsOf({
+  start,
+  moves,
+}: Pick<PlayedGame, "start" | "moves">): Generator<void, readonly Position[]> {
+  const { chess960 } = start;
+  const chess = start.board.clone();
+  const history = trackHistory(chess, chess960);
+  const positions = [start];
+  for (const [index, { uci }] of moves.entries()) {
+    if (index > 0 && index % movesAtOnce === 0) {
+      yield;
+    }
+    const move = moveFromText(chess, uci);
+    if (move === undefined) {
+      throw new Error(`${uci} is not legal in a game that was played`);
+    }
+    chess.play(move);
+    history.add(uci);
+    positions.push(positionOf(chess, history, chess960));
+  }
+  return positions;
+}
+
+function positionOf(chess: Chess, history: ReturnType<typeof trackHistory>, chess960: boolean): Position {
+  const position = positionFromBoard(chess.clone(), history, chess960);
+  // At most 149 moves are copied, because the game is over after 150 moves without a capture or pawn move.
+  return position.terminal
+    ? { ...position, root: position.fen, moves: [] }
+    : { ...position, moves: history.moves.slice() };
 }

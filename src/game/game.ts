@@ -7,7 +7,7 @@ import {
   moveFromText,
   violationOfMove,
 } from "../chess/moves.ts";
-import { type PlayedGame, playGame } from "../chess/play-game.ts";
+import { type PlayedGame, playGame, positionsOf } from "../chess/play-game.ts";
 import type { Position, PositionInput, Warning } from "../chess/position.ts";
 import { errorFromPositionViolations } from "../chess/position-error.ts";
 import {
@@ -129,11 +129,7 @@ export function* gameFromPgn(sent: PgnGame): Generator<void, Game> {
 }
 
 export function* withPositions(game: LegalGame): Generator<void, Game> {
-  const { start, moves } = game;
-  const positions = [start];
-  const ucis = moves.map(({ uci }) => uci);
-  yield* playGame(start, ucis, (position) => positions.push(position));
-  return { ...game, positions };
+  return { ...game, positions: yield* positionsOf(game) };
 }
 
 export function* legalGameFromMoves(input: MovesOfGame): Generator<void, LegalGame> {
