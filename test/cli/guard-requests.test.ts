@@ -13,7 +13,7 @@ let metricsUrl: string;
 let places: readonly string[] = [];
 
 beforeAll(async () => {
-  // Of the environment, only what Node needs: the service is not a test of vitest.
+  // Pass only the variables that Node needs, so that the service does not run as a test of vitest.
   service = fork(new URL("guard/throwing-service.ts", import.meta.url), { env: {}, execArgv: [] });
   [{ port, metricsUrl, places }] = (await once(service, "message")) as [
     { port: number; metricsUrl: string; places: readonly string[] },
@@ -86,7 +86,7 @@ test("an error before the request is known cuts its connection, also on the metr
   expect(await closed).toBe("");
   expect(await exchange(port, "GET / HTTP/1.1\r\nHost: x\r\nX-Forwarded-For: 127.0.0.99\r\n\r\n")).toBe("");
   const forwarded = { ":path": "/fine", "x-forwarded-for": "127.0.0.99" };
-  // Whether the client sees an error or only the end of the connection is a matter of timing.
+  // The client sees an error or only the end of the connection, which depends on the timing.
   const cut = await http2Get(`http://127.0.0.1:${port}`, forwarded).catch(() => undefined);
   expect(cut?.status).not.toBe(200);
   await expect(fetch(metricsUrl.replace("/metrics", "/healthz"))).rejects.toThrow();

@@ -217,7 +217,7 @@ const mcp = readJson((text, reply) => {
     : answer(result);
 });
 
-/** What a single search visits. Small, because each step runs a search. */
+/** The nodes of a search. The number is small, because each step runs a search. */
 const nodes = 300;
 const position = { fen: "startpos", nodes };
 const review = { moves: ["e4", "e5"], nodes };

@@ -8,7 +8,7 @@ interface Tried {
   readonly steps: number;
   /** How many of the failed requests got their answer, an error in the form of their protocol, or the end of their connection. */
   readonly outcomes: Readonly<Record<string, number>>;
-  /** What must not happen: the step, and what followed from its failure. */
+  /** Failures of the test: the step, and the wrong result of its failure. */
   readonly faults: readonly string[];
 }
 
@@ -65,7 +65,7 @@ export async function failEachStep(
       fault(`nothing caught it: ${server.unhandled.at(-1)?.slice(0, 1500)}`);
     }
     if (faults.length > 0) {
-      // What is left of this step would disturb the next steps.
+      // Remains of this step would disturb the next steps.
       return { steps: step, outcomes, faults };
     }
   }

@@ -23,7 +23,7 @@ export interface FailingServer extends AsyncDisposable {
   /** Fails the n-th step from now on; 0: none. Resolves with what the steps did since the last call. */
   arm(step: number): Promise<Progress>;
   progress(): Promise<Progress>;
-  /** What a request uses: descriptors, sockets, slots, and the searches that wait or run. */
+  /** The resources of a request: descriptors, sockets, slots, and the searches that wait or run. */
   gauges(): Promise<Gauges>;
 }
 

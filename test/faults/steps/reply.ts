@@ -1,11 +1,11 @@
 import { request } from "node:http";
 import { connect } from "node:http2";
 
-/** What a client has received until the end of the answer or of its connection. */
+/** The part of an answer that a client received before the end of the answer or of its connection. */
 export interface Reply {
   /** Undefined if the connection or stream ended before the headers. */
   readonly status: number | undefined;
-  /** Of a stream over HTTP/2, with its trailers. The names are in lower case. */
+  /** The headers, and over HTTP/2 also the trailers. The names are in lower case. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer;
   /** False if the client can see that the answer is cut off. */
