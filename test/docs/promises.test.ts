@@ -26,6 +26,11 @@ test("a promise is broken if its test is missing, did not run, or failed", () =>
   expect(brokenPromises(row(`\`${file}\`: ${name}`), [])).toHaveLength(1);
   expect(brokenPromises(row("`test/docs/gone.test.ts`: a test"))).toHaveLength(1);
   expect(brokenPromises(row(`\`${file}\`: ${["a name", "without test"].join(" ")}`))).toHaveLength(1);
+  // The beginning of a name, and a file whose tests run only in the files that import it.
+  expect(brokenPromises(row("`test/http/stalled-answers.test.ts`: an answer over %s"))).toHaveLength(1);
+  const imported = "a client without a key gets 3,600 s of engine time in a day in $" + "{name}";
+  expect(brokenPromises(row(`\`test/contract/limits.ts\`: ${imported}`))).toHaveLength(1);
+  expect(brokenPromises(row(`\`test/access/limits.test.ts\`: ${imported}`))).toEqual([]);
   expect(brokenPromises(row("nothing"))).toHaveLength(1);
 });
 
