@@ -158,6 +158,9 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     };
     admitted += entry.wasAdmitted ? 0 : 1;
     entry.wasAdmitted = true;
+    if (isLimited) {
+      expressLine.served(entry.account);
+    }
     const slot: Slot = {
       queueMs: Math.round(startedAt - entry.askedAt),
       setBack: run.setBack.signal,
@@ -200,10 +203,12 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     clearTimeout(run.limit);
     if (run === express) {
       express = undefined;
-    } else if (running.delete(run)) {
+    } else if (running.has(run)) {
       price();
       const isLent = run.setBack.signal.aborted && !run.isLimited;
+      // While the long search still counts as running, its own account cannot borrow the slot.
       const borrower = isLent ? expressLine.next(longAccounts()) : undefined;
+      running.delete(run);
       const next = borrower ?? queue.take();
       if (next) {
         leaveQueue(next);
@@ -275,7 +280,6 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     // The room may be the engine that a search in a slot is about to request.
     if (running.values().every(({ hasRequested }) => hasRequested)) {
       leaveQueue(next);
-      expressLine.served(next.account);
       const { run, slot } = start(next, true);
       express = run;
       next.admit(slot);

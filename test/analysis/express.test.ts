@@ -20,12 +20,12 @@ interface Asked {
   readonly flow?: string;
   readonly expectedMs?: number;
   readonly longestMs?: number;
-  readonly hasRoom?: boolean;
+  readonly hasRoom?: () => boolean;
 }
 
 function workOf({ account = "hog", expectedMs = 10, ...others }: Asked): Work {
-  const { flow = flowOf(account), longestMs = minuteMs, hasRoom = true } = others;
-  return { flow, longestMs, expectMs: () => expectedMs, hasRoom: () => hasRoom };
+  const { flow = flowOf(account), longestMs = minuteMs, hasRoom = () => true } = others;
+  return { flow, longestMs, expectMs: () => expectedMs, hasRoom };
 }
 
 /** Work in the scheduler. `slot` is undefined while the work waits. */
@@ -253,7 +253,7 @@ describe("the express place", () => {
 });
 
 describe("short work if memory has no room for another engine", () => {
-  const noRoom = { account: "other", hasRoom: false };
+  const noRoom = { account: "other", hasRoom: () => false };
 
   test("short work borrows the slot of a long search, and the long search then runs again", async () => {
     const { scheduler, long } = await full(1);
@@ -266,6 +266,28 @@ describe("short work if memory has no room for another engine", () => {
     await search(short, 20);
     expect(long[0]?.slot?.setBack.aborted).toBe(false);
     expect(long[0]?.slot?.queueMs).toBe(2020);
+  });
+
+  test("a long search lends its slot to another account, and not to the earlier short search of its own account", async () => {
+    const { scheduler, long } = await full(1, {}, 600_000);
+    const own = await enter(scheduler, { ...noRoom, account: "hog" });
+    await pass(1000);
+    const short = await enter(scheduler, noRoom);
+    await again(long[0] as Entered);
+    expect([own, short].map(({ slot }) => slot !== undefined)).toEqual([false, true]);
+  });
+
+  test("the turn in a borrowed slot is a turn in the express place", async () => {
+    const { scheduler, long } = await full(1);
+    let hasRoom = false;
+    const enterOf = (account: string) => enter(scheduler, { account, hasRoom: () => hasRoom });
+    const [first, second] = [await enterOf("busy"), await enterOf("busy")];
+    const third = await enterOf("third");
+    await again(long[0] as Entered);
+    first.slot?.requested();
+    hasRoom = true;
+    await pass(patienceMs);
+    expect([first, second, third].map(({ slot }) => slot !== undefined)).toEqual([true, false, true]);
   });
 
   test("only one search is set back for a short search: the one that has run for the shortest time", async () => {
