@@ -50,7 +50,7 @@ export function createOpenRequests(write: (answers: readonly object[]) => void) 
       if (method === "notifications/cancelled") {
         // A cancelled request gets no answer.
         take(isJsonObject(params) ? params.requestId : undefined);
-      } else if (id !== undefined && method !== undefined && method !== "subscriptions/listen") {
+      } else if (id !== undefined && method !== undefined && (batch || method !== "subscriptions/listen")) {
         if (open.size === 0) {
           idle = Promise.withResolvers();
         }
@@ -70,7 +70,10 @@ export function createOpenRequests(write: (answers: readonly object[]) => void) 
       }
       return batch !== undefined;
     },
-    /** Resolves when all requests are answered or cancelled. A subscription has no answer. */
+    /**
+     * Resolves when all requests are answered or cancelled. A subscription has no answer. In a batch, its method is unknown,
+     * and gets an error.
+     */
     async allAnswered(): Promise<void> {
       if (open.size > 0) {
         await idle.promise;
