@@ -43,7 +43,7 @@ const failuresMax = 3;
 
 /**
  * The pause after a failed start: 0.1 s, four times longer after each further failure in a row. The pause is at most 10 s,
- * because a start may hang for 15 s and a working build must be available again within 30 s.
+ * because a start may hang for 15 s with the default hash, and a working build must be available again within 30 s.
  */
 const pauseMs = (failures: number) => Math.min(10_000, 100 * 4 ** (failures - 1));
 

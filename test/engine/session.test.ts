@@ -17,7 +17,7 @@ import {
 } from "./scripted-session.ts";
 import type { Script } from "./scripted-transport.ts";
 
-const { startMs, stopMs, cleanMs } = defaultWatchTimes;
+const { startMs, startMsPerHashMb, stopMs, cleanMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 
 const start = (conversation: Script, build = buildOf(), signal = forever) =>
@@ -101,11 +101,24 @@ describe("the greeting", () => {
       conversation.expect("setoption name UCI_ShowWDL value true").expect("isready");
     }
     const failure = expect(start(conversation)).rejects.toMatchObject({ kind: "no_start" });
-    await wait(startMs - 1);
+    await wait(startMs + startMsPerHashMb * buildOf().settings.hashMb - 1);
     expect(conversation.killed).toBe(false);
     await wait(1);
     await failure;
     expect(conversation.killed).toBe(true);
+  });
+
+  test("an engine with 4 GiB of hash may take 35 seconds to start", async () => {
+    const slow = script()
+      .expect("uci", greeting)
+      .expect("setoption name Hash value 4096")
+      .expect("setoption name UCI_ShowWDL value true")
+      .expect("isready");
+    const started = start(slow, buildOf({ settings: { threads: 1, hashMb: 4096 } }));
+    await wait(35_000);
+    expect(slow.killed).toBe(false);
+    slow.say("readyok");
+    expect((await started).state).toBe("idle");
   });
 
   test.each([

@@ -79,9 +79,10 @@ class UciSession implements EngineSession {
   }
 
   async greet(): Promise<void> {
-    const { startMs } = this.#times;
-    const deadline = createDeadline(startMs, () => {
-      void this.#end(new EngineFailure("no_start", `not ready within ${startMs} ms`));
+    const { startMs, startMsPerHashMb } = this.#times;
+    const limitMs = startMs + startMsPerHashMb * this.#settings.hashMb;
+    const deadline = createDeadline(limitMs, () => {
+      void this.#end(new EngineFailure("no_start", `not ready within ${limitMs} ms`));
     });
     this.#transport.send("uci");
     try {

@@ -53,6 +53,8 @@ export function watchSilence(
 export interface WatchTimes {
   /** The time limit from the start of the process to `readyok`. An engine with the full network needs 1 s or longer. */
   readonly startMs: number;
+  /** Added to `startMs` for each MiB of hash, because the engine writes the whole hash table. 4 GiB have taken 14 s. */
+  readonly startMsPerHashMb: number;
   /** If an engine prints nothing for this time during a search, `isready` is sent. */
   readonly silenceMs: number;
   /** The time limit for `readyok` after `isready`. During a search, WebAssembly engines read their input every 46 ms. */
@@ -72,6 +74,7 @@ export interface WatchTimes {
 
 export const defaultWatchTimes: WatchTimes = {
   startMs: 15_000,
+  startMsPerHashMb: 5,
   silenceMs: 1000,
   unresponsiveMs: 3000,
   marginMs: 300,
