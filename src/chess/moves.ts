@@ -17,15 +17,20 @@ export function violationOfMove(text: string, index: number, why: string, fen: s
   return { code: "illegal_move", field: "moves", index, message };
 }
 
-/** `place` is the path to the text, such as `search_moves[2]`. `meant` contains the legal moves that the text may mean. */
+/**
+ * `place` is the path to the text, such as `search_moves[2]`, and `note` follows the reason in the message. `meant` contains the
+ * legal moves that the text may mean.
+ */
 export function explainMove(
   chess: Chess,
   text: string,
   place: string,
   chess960: boolean,
+  note: string,
 ): { readonly message: string; readonly meant: readonly string[] } {
   const meant = meaningsOf(chess, text).map(({ move }) => uciFromMove(chess, move, chess960));
-  const message = sentenceOf(text, whyNotPlayed(chess, text, chess960), place, normalFen(chess, chess960));
+  const why = `${whyNotPlayed(chess, text, chess960)}${note}`;
+  const message = sentenceOf(text, why, place, normalFen(chess, chess960));
   return { message, meant };
 }
 

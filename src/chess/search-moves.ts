@@ -2,6 +2,7 @@ import { violationsMax } from "../errors/errors.ts";
 import { legalUcisOf } from "./legal-moves.ts";
 import { explainMove, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
+import { removedRights } from "./validate-position.ts";
 
 type SearchMovesReading =
   /** Moves in UCI, without duplicates and in alphabetical order. Castling is e1g1 in standard chess and e1h1 in Chess960. */
@@ -36,7 +37,8 @@ export function readSearchMoves(position: Position, texts: readonly string[], fi
   const legal = legalUcisOf(position).toSorted();
   const wrong = [...texts.entries()].filter(([index]) => moves[index] === undefined).slice(0, violationsMax);
   const violations = wrong.map(([index, text]) => {
-    const { message, meant } = explainMove(board, text, `search_moves[${first + index}]`, chess960);
+    const place = `search_moves[${first + index}]`;
+    const { message, meant } = explainMove(board, text, place, chess960, removedRights(position, text));
     const isOver = legal.length === 0;
     return {
       index,

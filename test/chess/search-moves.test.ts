@@ -35,6 +35,18 @@ test.each(["e1g1", "e1h1", "O-O", "0-0"])(
   },
 );
 
+test.each(["O-O", "0-0", "e1g1"])(
+  "an error for %s in the moves to search says that its castling right was removed",
+  (move) => {
+    const fen = "r3k2r/8/8/8/8/8/8/R4K1R w KQkq - 0 1";
+    const removed = "Castling rights KQ were removed: the king or the rook is not in its place";
+    expect(violationsOf(fen, [move, "Kf8"]).map(({ message }) => message.includes(removed))).toEqual([
+      true,
+      false,
+    ]);
+  },
+);
+
 test("moves to search are read in the position after the moves of the request", () => {
   const reading = readSearchMoves(positionOf(startFen, { moves: ["e4"] }), ["e5"]);
   expect(reading).toEqual({ kind: "moves", ucis: ["e7e5"] });
