@@ -319,15 +319,21 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   }
 
   /** Some programs write the FEN into the tag SetUp. */
-  function fenInSetUp(): PgnTag | undefined {
-    const setUp = tags.get("SetUp");
+  function readFenTag(): PgnTag | undefined {
+    const [fen, setUp] = [tags.get("FEN"), tags.get("SetUp")];
     if (setUp === undefined || !isFen(setUp.value)) {
-      return undefined;
+      return fen;
     }
-    tags.set("FEN", setUp);
     tags.set("SetUp", { ...setUp, value: "1" });
-    warn("The tag SetUp has a FEN, and was read as the tag FEN", setUp.offset, 1);
-    return setUp;
+    if (fen === undefined) {
+      tags.set("FEN", setUp);
+      warn("The tag SetUp has a FEN, and was read as the tag FEN", setUp.offset, 1);
+      return setUp;
+    }
+    if (fen.value.trim() !== setUp.value.trim()) {
+      warn("The tag SetUp has another FEN than the tag FEN, and was ignored", setUp.offset, 1);
+    }
+    return fen;
   }
 
   /** True if the last token of the main line is the move `0-0`. Comments after this move are ignored. */
@@ -357,7 +363,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     throw refuseSecondGame(token, source.text.indexOf(token, end));
   }
   const setUp = tags.get("SetUp");
-  const fen = tags.get("FEN") ?? fenInSetUp();
+  const fen = readFenTag();
   if (setUp !== undefined && fen === undefined && setUp.value.trim() !== "0") {
     const message =
       "The tag SetUp says that the game does not begin at the standard start, but no tag FEN says where: the standard start is assumed";

@@ -292,6 +292,20 @@ test.each<[what: string, text: string, read: Read]>([
     },
   ],
   [
+    "another FEN in the SetUp tag than in the FEN tag",
+    `[SetUp "4k3/8/8/8/8/8/3P4/4K3 w - - 0 1"]\n[FEN "${pawnEnding}"]\n\n1. e4`,
+    {
+      moves: "e4",
+      tags: { SetUp: "1", FEN: pawnEnding },
+      warnings: ["The tag SetUp has another FEN than the tag FEN, and was ignored (ply 1, line 1, column 1)"],
+    },
+  ],
+  [
+    "the same FEN in the SetUp tag and in the FEN tag",
+    `[SetUp "${pawnEnding}"]\n[FEN "${pawnEnding}"]\n\n1. e4`,
+    { moves: "e4", tags: { SetUp: "1", FEN: pawnEnding } },
+  ],
+  [
     "castling with zeros before another result",
     `[Result "1-0"]\n\n${italian} 0-0 1-0`,
     { moves: `${italianSans} O-O`, result: "1-0" },
