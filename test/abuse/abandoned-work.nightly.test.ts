@@ -1,0 +1,3 @@
+import { testAbandonedWork } from "./abandoned-work.ts";
+
+testAbandonedWork(() => true);

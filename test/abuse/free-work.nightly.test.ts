@@ -1,0 +1,3 @@
+import { testFreeWork } from "./free-work.ts";
+
+testFreeWork(() => true);

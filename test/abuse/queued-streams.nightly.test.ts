@@ -1,0 +1,3 @@
+import { testQueuedStreams } from "./queued-streams.ts";
+
+testQueuedStreams(() => true);

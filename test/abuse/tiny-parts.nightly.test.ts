@@ -1,0 +1,3 @@
+import { testTinyParts } from "./tiny-parts.ts";
+
+testTinyParts(() => true);
