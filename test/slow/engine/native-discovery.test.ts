@@ -6,7 +6,7 @@ import { createNativeBackend } from "../../../src/engine/backends/native/index.t
 import type { EngineBuild } from "../../../src/engine/engine.ts";
 import { digestOf } from "../../../src/engine/file-integrity.ts";
 import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
-import { defaultWatchTimes } from "../../../src/engine/uci/watch.ts";
+import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
 import { type Log, silentLog } from "../../../src/log/log.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 import { createFolder, writeScript } from "../../engine/write-script.ts";
@@ -129,10 +129,12 @@ describe("configured engine files", () => {
   );
 
   // Only engines that never become ready have a short timeout.
-  test.each<[what: string, create: () => string, reason: string, startMs?: number]>([
-    ["does not speak UCI", () => writeScript("echo hello; cat > /dev/null"), "within 500 ms", 500],
+  const short: Partial<WatchTimes> = { startMs: 500, startMsPerHashMb: 0 };
+
+  test.each<[what: string, create: () => string, reason: string, times?: Partial<WatchTimes>]>([
+    ["does not speak UCI", () => writeScript("echo hello; cat > /dev/null"), "within 500 ms", short],
     ["exits immediately", () => writeScript("exit 1"), "closed its pipe"],
-    ["prints nothing", () => fakeEngine({ misbehaviour: "mute" }), "not ready within 500 ms", 500],
+    ["prints nothing", () => fakeEngine({ misbehaviour: "mute" }), "not ready within 500 ms", short],
     [
       "reports no name",
       () => writeScript(`echo uciok; read a; read b; echo readyok; cat`),
@@ -142,10 +144,12 @@ describe("configured engine files", () => {
     ["fails in a search", () => fakeEngine({ misbehaviour: "exit" }), "closed its pipe"],
   ])(
     "if a native engine %s, the engine is not listed, and the log gives the reason",
-    async (_, create, reason, startMs) => {
+    async (_, create, reason, times) => {
       const file = create();
-      const times = { ...defaultWatchTimes, startMs: startMs ?? defaultWatchTimes.startMs };
-      const { builds, warnings } = await discover({ files: [file] }, { times });
+      const { builds, warnings } = await discover(
+        { files: [file] },
+        { times: { ...defaultWatchTimes, ...times } },
+      );
       expect(builds).toEqual([]);
       expect(warnings).toEqual([expect.stringContaining("native engine left out")]);
       expect(warnings[0]).toContain(file);
