@@ -1,0 +1,3 @@
+import { testTimeAndNodes } from "./time-and-nodes.ts";
+
+testTimeAndNodes(500);

@@ -1,0 +1,3 @@
+import { testWhySearchesEnd } from "./why-a-search-ended.ts";
+
+testWhySearchesEnd(1);
