@@ -6,7 +6,7 @@ import { type Import, importsOf, readSources } from "./support/imports.ts";
  * A module is a folder of `src/` or `web/src/`. Every file of `src/` may import these modules. These modules import only each
  * other.
  */
-const basics = ["errors", "log", "metrics", "request", "text", "thread", "tracing"];
+const basics = ["errors", "log", "metrics", "request", "text", "thread", "time", "tracing"];
 
 /** Maps a module to the modules that it may import. Every module may also import `basics`. */
 const mayImport: Readonly<Record<string, readonly string[]>> = {
@@ -95,6 +95,19 @@ test("a module of the page imports only the modules that the table allows", () =
   ).toEqual([]);
 });
 
+test("only src/time reads a clock or starts a timer", () => {
+  const names =
+    /\b(setTimeout|setInterval|setImmediate|clearTimeout|clearInterval|clearImmediate|performance|Date\.now|AbortSignal\.timeout)\b|new Date\(\)|node:timers/;
+  // Sockets and streams have a method with the name of the timer.
+  const isOfSocket = /\.setTimeout\(|setTimeout\(ms: number\): unknown/;
+  const found = sources.flatMap(({ path, text }) =>
+    text
+      .split("\n")
+      .flatMap((line, index) => (names.test(line) && !isOfSocket.test(line) ? [`${path}:${index + 1}`] : [])),
+  );
+  expect(new Set(found.map((place) => place.split(":")[0]))).toEqual(new Set(["src/time/time.ts"]));
+});
+
 test("the settings table does not import modules that use its settings", () => {
   const table = /^src\/(wiring\/(settings|setting|memory|config)|text\/nearest-name)\.ts$/;
   expect(breaches(table, ({ target }) => !target.startsWith("src/") || table.test(target))).toEqual([]);
@@ -122,7 +135,7 @@ test("the domain imports neither protobuf nor Connect", () => {
 
 test("cli/uci uses engines only through the public API calls", () => {
   const here = /^src\/cli\/(uci\/|(engine-option|score-from-message)\.ts$)/;
-  const others = /^(src\/(chess|errors|text)\/|src\/analysis\/analysis\.ts$|gen\/chess\/)/;
+  const others = /^(src\/(chess|errors|text|time)\/|src\/analysis\/analysis\.ts$|gen\/chess\/)/;
   expect(breaches(/^src\/cli\/uci\//, ({ target }) => here.test(target) || others.test(target))).toEqual([]);
 });
 

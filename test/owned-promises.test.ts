@@ -37,7 +37,7 @@ interface Node {
 
 const listens = new Set([
   ...["on", "once", "addListener", "prependListener", "prependOnceListener", "addEventListener"],
-  ...["setTimeout", "setInterval", "setImmediate", "nextTick", "queueMicrotask"],
+  ...["after", "every", "soon", "nextTick", "queueMicrotask"],
 ]);
 
 const chains = new Set(["then", "catch", "finally"]);
@@ -194,7 +194,7 @@ test.each([
   ],
   [
     "an async timer",
-    "const start = () => { setTimeout(async function () {}, 1); };",
+    "const start = () => { after(1, async function () {}); };",
     "start: an async listener",
   ],
   [

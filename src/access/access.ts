@@ -3,6 +3,7 @@ import type { Log } from "../log/log.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createMemoryLimitStore } from "../storage/memory/limit-store.ts";
 import { type KeyStore, OutcomeUnknown, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
+import { wall } from "../time/time.ts";
 import { type Account, type KeyRecord, localAccount, subjectOfKey } from "./account.ts";
 import { createAuthenticator, isOtherScheme, wrongHeader } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
@@ -59,7 +60,7 @@ export async function createAccess(options: AccessOptions) {
     isOpen ? openPlan : (planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan);
   const clientAddress = createClientAddress(options.trustedProxies, log);
 
-  const now = () => Math.floor(shared?.now() ?? Date.now());
+  const now = () => Math.floor(shared?.now() ?? wall());
   const expiry = createKeyExpiry(options.keyExpiryDays, now);
   const authenticator = createAuthenticator({ keys, pepper, expiry, ...(knownMs && { knownMs }), now });
   const forget = (id: string) => authenticator.forget(id);
@@ -123,7 +124,7 @@ export async function createAccess(options: AccessOptions) {
     /** Deletes a few keys that expired or were revoked long ago, and a few windows that have ended. Call this regularly. */
     async prune(): Promise<void> {
       await keys.prune(expiry.ended(), prunedAtOnce);
-      await stores.usage?.prune(Date.now(), prunedAtOnce);
+      await stores.usage?.prune(wall(), prunedAtOnce);
     },
   };
 }

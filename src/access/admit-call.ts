@@ -1,6 +1,6 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { type RequestContext, type RequestOutcome, releaseAtEnd } from "../request/context.ts";
+import { sleep } from "../time/time.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";
 import { createCallRates } from "./call-rates.ts";

@@ -2,6 +2,7 @@ import { timingSafeEqual } from "node:crypto";
 import { LRUCache } from "lru-cache";
 import { KibitzError } from "../errors/errors.ts";
 import { type KeyRecord, type KeyStore, StoreUnavailable } from "../storage/ports.ts";
+import { now, wall } from "../time/time.ts";
 import { hashOfApiKey, isApiKey, type KeyExpiry } from "./keys.ts";
 
 interface AuthenticatorOptions {
@@ -31,7 +32,7 @@ export function createAuthenticator({
   pepper,
   expiry,
   knownMs = defaultKnownMs,
-  now = () => Date.now(),
+  now: wallClock = wall,
 }: AuthenticatorOptions) {
   // Index by the key and not by its hash, so that a known key needs no hashing.
   const found = new LRUCache<string, FoundKey>({ max: keysMax });
@@ -53,7 +54,7 @@ export function createAuthenticator({
 
   async function find(key: string): Promise<KeyRecord> {
     const hash = hashOfApiKey(key, pepper);
-    const lookedUpAt = performance.now();
+    const lookedUpAt = now();
     let record: KeyRecord | undefined;
     try {
       record = await keys.findByHash(hash);
@@ -83,7 +84,7 @@ export function createAuthenticator({
     async keyOf(authorization: string, beforeLookUp = () => {}): Promise<KeyRecord> {
       const key = keyFromHeader(authorization);
       const known = found.get(key);
-      const isFresh = known !== undefined && performance.now() < known.lookedUpAt + knownMs;
+      const isFresh = known !== undefined && now() < known.lookedUpAt + knownMs;
       if (known === undefined) {
         if (!isApiKey(key)) {
           throw invalid("This is not a valid API key: it may be mistyped or truncated.");
@@ -93,7 +94,7 @@ export function createAuthenticator({
       hits += isFresh ? 1 : 0;
       misses += isFresh ? 0 : 1;
       const record = isFresh ? known.record : await lookUp(key);
-      uses.set(record.id, now());
+      uses.set(record.id, wallClock());
       return record;
     },
     /** Call this when a key is revoked or gets a new secret. */

@@ -2,6 +2,7 @@ import { LRUCache } from "lru-cache";
 import { refusalKind } from "../errors/catalog.ts";
 import { costOfBytes, type KibitzError } from "../errors/errors.ts";
 import type { WindowUse } from "../storage/ports.ts";
+import { now } from "../time/time.ts";
 import type { Account } from "./account.ts";
 import { errorQuotaExceeded } from "./limit-errors.ts";
 import type { RatePolicy } from "./plans.ts";
@@ -27,7 +28,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
   async function charge(account: Account, refusals: number): Promise<void> {
     for (const { policy, use } of await addRefusals(account, refusals)) {
       if (use && use.used >= policy.quota) {
-        const endsAt = performance.now() + use.endsInMs;
+        const endsAt = now() + use.endsInMs;
         const known = usedUp.get(idOf(account))?.endsAt ?? 0;
         if (endsAt > known) {
           usedUp.set(idOf(account), { policy, endsAt });
@@ -45,7 +46,7 @@ export function createErrorQuota(addRefusals: AddRefusals) {
     /** Throws `rate_limited` if the error quota is used up. Reads only memory. */
     check(account: Account): void {
       const used = usedUp.get(idOf(account));
-      const waitMs = used ? used.endsAt - performance.now() : 0;
+      const waitMs = used ? used.endsAt - now() : 0;
       if (used && waitMs > 0) {
         throw errorQuotaExceeded(used.policy, waitMs, account.plan);
       }

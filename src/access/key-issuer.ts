@@ -2,6 +2,7 @@ import type { Log } from "../log/log.ts";
 import { uuidv7 } from "../request/context.ts";
 import { createWindows } from "../storage/memory/windows.ts";
 import type { IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
+import { wall } from "../time/time.ts";
 import { widerNetworkOf } from "./client-address.ts";
 import { createApiKey, dayMs, hashOfApiKey, type KeyExpiry } from "./keys.ts";
 import { freePlan } from "./plans.ts";
@@ -45,12 +46,7 @@ interface KeyIssuerOptions {
 
 export type KeyIssuer = ReturnType<typeof createKeyIssuer>;
 
-export function createKeyIssuer({
-  keys,
-  pepper,
-  onEnded = () => {},
-  now = () => Date.now(),
-}: KeyIssuerOptions) {
+export function createKeyIssuer({ keys, pepper, onEnded = () => {}, now = wall }: KeyIssuerOptions) {
   const issuer = {
     async issue({ name, plan, issuedTo, terms }: KeyWish): Promise<IssuedKey> {
       const key = createApiKey();

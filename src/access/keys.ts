@@ -1,6 +1,7 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
 import type { EndedKeys, KeyRecord } from "../storage/ports.ts";
+import { now, wall } from "../time/time.ts";
 
 /** An API key is `kbz_`, 30 random characters (178 bits) and a checksum. The checksum shows that a key is mistyped. */
 const prefix = "kbz_";
@@ -70,22 +71,20 @@ export interface KeyExpiry {
 /** `sharedNow` is the time of a clock that all nodes share. A key expires only if it has expired by all clocks. */
 export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpiry {
   const unusedMaxMs = days * dayMs;
-  const startedAt = Date.now() - performance.now();
+  const startedAt = wall() - now();
   /** Returns the earliest time of all clocks. A key must not expire because one clock jumped ahead. */
-  const now = () =>
-    Math.floor(
-      Math.min(Date.now(), startedAt + performance.now(), sharedNow?.() ?? Number.POSITIVE_INFINITY),
-    );
+  const time = () =>
+    Math.floor(Math.min(wall(), startedAt + now(), sharedNow?.() ?? Number.POSITIVE_INFINITY));
   const expiresAt = ({ issuedTo, createdAt, lastUsedAt = 0 }: KeyRecord) =>
     days === 0 || issuedTo === undefined ? undefined : Math.max(createdAt, lastUsedAt) + unusedMaxMs;
   const endedFor = (ms: number): EndedKeys => ({
-    revokedBefore: now() - ms,
-    unusedSince: days === 0 ? 0 : now() - unusedMaxMs - ms,
+    revokedBefore: time() - ms,
+    unusedSince: days === 0 ? 0 : time() - unusedMaxMs - ms,
   });
   return {
     days,
     expiresAt,
-    hasExpired: (key) => (expiresAt(key) ?? Number.POSITIVE_INFINITY) <= now(),
+    hasExpired: (key) => (expiresAt(key) ?? Number.POSITIVE_INFINITY) <= time(),
     ended: () => endedFor(endedMs),
     endedIfFull: () => endedFor(dayMs),
   };

@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers/promises";
 import {
   type EngineBuild,
   EngineFailure,
@@ -9,6 +8,7 @@ import {
 import type { SearchWithRetry } from "../engine/search-with-retry.ts";
 import type { CacheTier, Meter } from "../metrics/meter.ts";
 import type { AnswerCache, AnswerStore } from "../storage/ports.ts";
+import { now, turn } from "../time/time.ts";
 import { beginSpan, inSpan } from "../tracing/spans.ts";
 import {
   type Analysis,
@@ -144,7 +144,7 @@ export function createAnalyzer({
     const flightKey = key === undefined ? undefined : flightKeyOf(key, longestMs);
     const caller = createSearchCaller(flow, isStream);
     const work = searchOf(request, longestMs, key, flightKey);
-    return { caller, flightKey, work, joinedAt: performance.now() };
+    return { caller, flightKey, work, joinedAt: now() };
   }
 
   function searchOf(
@@ -157,7 +157,7 @@ export function createAnalyzer({
       const { position, build, depth, nodes, multipv, options } = request;
       const searchMoves = restrictionOf(request);
       const job: SearchJob = { position, depth, nodes, movetimeMs, multipv, searchMoves, options };
-      const askedAt = performance.now();
+      const askedAt = now();
       const times = createRunTimes();
       const streamed = new AbortController();
       const places = createQueuePlaces(scheduler, {
@@ -211,7 +211,7 @@ export function createAnalyzer({
         }
         const queueMs = queueMsOf(slot);
         // Give the engine to the next search first, because describing the result takes a while.
-        await setImmediate();
+        await turn();
         expectedTimes.learn(build, job, done);
         meter?.search({ path: build.path, queueMs, ...done });
         const last = stateOf(done, slot, queueMs);
@@ -229,7 +229,7 @@ export function createAnalyzer({
         slot.setBack.addEventListener("abort", times.forget, { once: true });
         const onEngine = (hasEngine: boolean) => {
           if (hasEngine) {
-            begunAt ??= performance.now();
+            begunAt ??= now();
             slot.begin();
             times.begin();
           } else {

@@ -1,5 +1,7 @@
+import { now } from "../time/time.ts";
+
 /**
- * The times in which engines run a search, by `performance.now()`. A retried search has several such times. The time between
+ * The times in which engines run a search, by `now()`. A retried search has several such times. The time between
  * them does not count, because another engine was started or cleaned.
  */
 interface RunTimes {
@@ -16,11 +18,11 @@ export function createRunTimes(): RunTimes {
   let runningSince: number | undefined;
   return {
     begin() {
-      runningSince = performance.now();
+      runningSince = now();
     },
     end() {
       if (runningSince !== undefined) {
-        ended.push({ from: runningSince, to: performance.now() });
+        ended.push({ from: runningSince, to: now() });
         runningSince = undefined;
       }
     },
@@ -29,7 +31,7 @@ export function createRunTimes(): RunTimes {
       runningSince = undefined;
     },
     engineMs(since) {
-      const running = runningSince === undefined ? [] : [{ from: runningSince, to: performance.now() }];
+      const running = runningSince === undefined ? [] : [{ from: runningSince, to: now() }];
       return [...ended, ...running].reduce(
         (sum, { from, to }) => sum + Math.max(0, to - Math.max(from, since)),
         0,
@@ -54,7 +56,7 @@ export function createSearchCaller(flow: string, isStream: boolean): SearchCalle
     isStream,
     joins(joined) {
       run = joined;
-      joinedAt = performance.now();
+      joinedAt = now();
     },
     engineMs: () => run?.engineMs(joinedAt) ?? 0,
   };

@@ -24,7 +24,7 @@ export interface SharedState {
   /** Creates the result only at the first call, because writing SAN takes longer than a shallow search. */
   result(): SearchResult;
   readonly depth: number;
-  /** By `performance.now()`. */
+  /** By `now()`. */
   readonly askedAt: number;
   readonly queueMs: number;
   /** 0 after the search was set back. */

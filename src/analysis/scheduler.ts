@@ -1,4 +1,5 @@
 import { KibitzError } from "../errors/errors.ts";
+import { after, every, now, type Timer } from "../time/time.ts";
 import { restMs } from "./expected-time.ts";
 import { createExpressLine } from "./express-line.ts";
 import { createFairQueue, type Waiting } from "./fair-queue.ts";
@@ -122,7 +123,7 @@ interface Running {
   hasRequested: boolean;
   /** Undefined until an engine begins the search. */
   begunAt: number | undefined;
-  limit: NodeJS.Timeout | undefined;
+  limit: Timer | undefined;
 }
 
 /**
@@ -135,7 +136,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   const running = new Set<Running>();
   let express: Running | undefined;
   /** Tries to run the express line again, because the memory for another engine may have become free. */
-  let retrying: NodeJS.Timeout | undefined;
+  let retrying: Timer | undefined;
   const waiting = new Set<Entry>();
   const queue = createFairQueue<Entry>();
   const expressLine = createExpressLine<Entry>();
@@ -145,7 +146,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   let refused = 0;
 
   function start(entry: Entry, isLimited: boolean): { readonly run: Running; readonly slot: Slot } {
-    const startedAt = performance.now();
+    const startedAt = now();
     const run: Running = {
       entry,
       startedAt,
@@ -186,21 +187,18 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
 
   function begin(run: Running): void {
     const { entry, isLimited } = run;
-    run.begunAt = performance.now();
+    run.begunAt = now();
     if (isLimited) {
-      clearTimeout(run.limit);
-      run.limit = setTimeout(
-        () => {
-          entry.overruns++;
-          run.setBack.abort(new Error("a short search has taken too long"));
-        },
-        expressMaxMs * (1 + entry.overruns),
-      );
+      run.limit?.cancel();
+      run.limit = after(expressMaxMs * (1 + entry.overruns), () => {
+        entry.overruns++;
+        run.setBack.abort(new Error("a short search has taken too long"));
+      });
     }
   }
 
   function release(run: Running): void {
-    clearTimeout(run.limit);
+    run.limit?.cancel();
     if (run === express) {
       express = undefined;
     } else if (running.has(run)) {
@@ -223,7 +221,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     queue.remove(entry);
     expressLine.remove(entry.account, entry);
     if (expressLine.accounts === 0) {
-      clearInterval(retrying);
+      retrying?.cancel();
       retrying = undefined;
     }
   }
@@ -245,23 +243,23 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     signal.addEventListener("abort", giveUp, { once: true });
     const readPosition = () => (waiting.has(entry) ? positionOf(entry) : undefined);
     onWaiting?.(readPosition);
-    const reporting = onWaiting && setInterval(onWaiting, reportEveryMs, readPosition);
-    const patience = isShort(entry) ? setTimeout(useExpress, patienceMs, entry) : undefined;
+    const reporting = onWaiting && every(reportEveryMs, () => onWaiting(readPosition));
+    const patience = isShort(entry) ? after(patienceMs, () => useExpress(entry)) : undefined;
     if (patience && entry.slotWaitMs > patienceMs) {
       useExpress(entry);
     }
     try {
       return await promise;
     } finally {
-      clearInterval(reporting);
-      clearTimeout(patience);
+      reporting?.cancel();
+      patience?.cancel();
       signal.removeEventListener("abort", giveUp);
     }
   }
 
   function useExpress(entry: Entry): void {
     expressLine.add(entry.account, entry);
-    retrying ??= setInterval(runExpress, patienceMs);
+    retrying ??= every(patienceMs, runExpress);
     runExpress();
   }
 
@@ -304,23 +302,23 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   /** True if the search may be set back as soon as an engine has begun the search. */
   function canLend(run: Running): boolean {
     const { entry, expectedMs, startedAt } = run;
-    const now = performance.now();
-    const endsSoon = entry.signal.aborted || restMs(expectedMs, now - startedAt) <= patienceMs;
+    const nowMs = now();
+    const endsSoon = entry.signal.aborted || restMs(expectedMs, nowMs - startedAt) <= patienceMs;
     return !endsSoon && entry.lostMs + ranMs(run) <= entry.work.longestMs;
   }
 
   /** Returns the accounts with a long search in a slot. */
   function longAccounts(): ReadonlySet<string> {
-    const now = performance.now();
-    const isLong = ({ expectedMs, startedAt }: Running) => Math.max(expectedMs, now - startedAt) > shortMs;
+    const nowMs = now();
+    const isLong = ({ expectedMs, startedAt }: Running) => Math.max(expectedMs, nowMs - startedAt) > shortMs;
     return new Set([...running].filter(isLong).map(({ entry }) => entry.account));
   }
 
   /** Renews the expected times of all waiting work at most once a second, because this takes a while if much work waits. */
   function price(): void {
-    const now = performance.now();
-    if (now - pricedAt >= reportEveryMs) {
-      pricedAt = now;
+    const nowMs = now();
+    if (nowMs - pricedAt >= reportEveryMs) {
+      pricedAt = nowMs;
       for (const entry of waiting) {
         entry.costMs = entry.work.expectMs();
       }
@@ -330,11 +328,11 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
 
   /** `workMs` is the queued work that gets a slot before the new work. */
   function queueWaitMs(workMs: number): number {
-    const now = performance.now();
+    const nowMs = now();
     let sumMs = workMs;
     for (const { startedAt, expectedMs, entry } of running) {
       // An aborted search is expected to end at once.
-      sumMs += entry.signal.aborted ? 0 : restMs(expectedMs, now - startedAt);
+      sumMs += entry.signal.aborted ? 0 : restMs(expectedMs, nowMs - startedAt);
     }
     return sumMs / slots;
   }
@@ -387,9 +385,9 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   }
 
   function positionOf(entry: Entry): QueuePosition {
-    const now = performance.now();
-    if (waiting.size <= positionsAtOnce || now - positionsAt >= reportEveryMs) {
-      positionsAt = now;
+    const nowMs = now();
+    if (waiting.size <= positionsAtOnce || nowMs - positionsAt >= reportEveryMs) {
+      positionsAt = nowMs;
       computePositions();
     }
     const { place, expectedWaitMs } = entry.position;
@@ -415,7 +413,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     async enter(work, signal, onWaiting = () => {}) {
       signal.throwIfAborted();
       price();
-      const askedAt = performance.now();
+      const askedAt = now();
       const costMs = work.expectMs();
       const entry: Entry = {
         flow: work.flow,
@@ -447,7 +445,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
 
 /** Returns how long an engine has searched, in milliseconds. */
 function ranMs({ begunAt }: Running): number {
-  return begunAt === undefined ? 0 : performance.now() - begunAt;
+  return begunAt === undefined ? 0 : now() - begunAt;
 }
 
 function isShort({ costMs, overruns }: Entry): boolean {

@@ -1,4 +1,5 @@
 import type { AnswerCache, SearchClaims, SharedAnswers, WatchedSearch } from "../storage/ports.ts";
+import { now } from "../time/time.ts";
 import { inSpan } from "../tracing/spans.ts";
 import type { SearchResult } from "./analysis.ts";
 import type { SharedFlight, SharedState, Sharing } from "./flight.ts";
@@ -101,7 +102,7 @@ function stateOf(result: SearchResult, cached: boolean): SharedState {
     kind: "state",
     result: () => result,
     depth: result.depth,
-    askedAt: performance.now(),
+    askedAt: now(),
     queueMs: 0,
     engineMs: result.counters.timeMs,
     cached,

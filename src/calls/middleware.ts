@@ -7,6 +7,7 @@ import { hasRateLimitHeaders } from "../access/rate-limit-fields.ts";
 import { errorFromUnknown, KibitzError, refuseViolations } from "../errors/errors.ts";
 import type { CallLine } from "../log/call-line.ts";
 import { ClientDisconnected } from "../request/context.ts";
+import { now } from "../time/time.ts";
 import type { Call, Handler } from "./call.ts";
 import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { createRequestWriter } from "./plain/write-message.ts";
@@ -37,7 +38,7 @@ export function apiMiddleware(
 export function withLog(write: CallLine): Middleware {
   return around(async function* (messages, _, call) {
     const { method, request, outcome, account } = call;
-    const startedAt = performance.now();
+    const startedAt = now();
     let last: Message | undefined;
     // If the client disconnects, this generator neither ends normally nor gets an error.
     let end: { readonly code: string; readonly thrown?: unknown } = { code: "canceled" };

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import type { Client } from "@connectrpc/connect";
 import type { AnalysisRequest } from "../../gen/chess/analysis/v1/analysis_pb.ts";
@@ -10,6 +9,7 @@ import {
 import { batchItemsMax } from "../analysis/analysis.ts";
 import { KibitzError } from "../errors/errors.ts";
 import { durationText } from "../text/plain-text.ts";
+import { sleep } from "../time/time.ts";
 import type { Output } from "./host.ts";
 
 interface AskManyOptions {
@@ -73,7 +73,7 @@ export async function* askMany(
     open = open.filter(({ index }) => !answered.has(index));
     if (wait) {
       onWait(wait);
-      await sleep(wait.ms, undefined, { signal });
+      await sleep(wait.ms, { signal });
     }
   }
 }

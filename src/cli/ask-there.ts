@@ -2,6 +2,7 @@ import http from "node:http";
 import https from "node:https";
 import { createConnectTransport } from "@connectrpc/connect-node";
 import { KibitzError } from "../errors/errors.ts";
+import { after } from "../time/time.ts";
 import type { RemoteAddress } from "./remote-address.ts";
 import { errorFromRemote, UnreachableError } from "./remote-error.ts";
 import { readSendable } from "./request-from-input.ts";
@@ -74,11 +75,11 @@ interface RemoteCall extends Disposable {
 function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: number): RemoteCall {
   const own = new AbortController();
   // Call `unref`, so that the timer does not keep the process alive.
-  const silence = setTimeout(() => {
+  const silence = after(silenceMaxMs, () => {
     const seconds = silenceMaxMs / 1000;
     const message = `${url} was silent for ${seconds} s: look whether the service still runs, and ask again`;
     own.abort(new UnreachableError(message));
-  }, silenceMaxMs).unref();
+  }).unref();
   const call: RemoteCall = {
     signal: caller ? AbortSignal.any([caller, own.signal]) : own.signal,
     async *read(messages) {
@@ -98,7 +99,7 @@ function beginCall(url: string, caller: AbortSignal | undefined, silenceMaxMs: n
       return errorFromRemote(own.signal.aborted ? own.signal.reason : thrown, url);
     },
     [Symbol.dispose]() {
-      clearTimeout(silence);
+      silence.cancel();
       own.abort(new Error("the reader left"));
     },
   };
@@ -111,12 +112,11 @@ function createAgent(url: string, connectMaxMs: number): http.Agent {
   const connect = agent.createConnection.bind(agent);
   agent.createConnection = (options, created) => {
     const socket = connect(options, created);
-    const late = setTimeout(
-      () => socket?.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" })),
-      connectMaxMs,
+    const late = after(connectMaxMs, () =>
+      socket?.destroy(Object.assign(new Error("no connection in time"), { code: "ETIMEDOUT" })),
     );
     for (const event of ["connect", "close"]) {
-      socket?.once(event, () => clearTimeout(late));
+      socket?.once(event, () => late.cancel());
     }
     return socket;
   };

@@ -3,6 +3,7 @@ import { glob, stat } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { promisify, stripVTControlCharacters } from "node:util";
 import type { Log } from "../log/log.ts";
+import { now } from "../time/time.ts";
 
 /** The root of the repository. An installed npm package contains the built page, but not the script that builds the page. */
 const root = fileURLToPath(new URL("../..", import.meta.url));
@@ -20,11 +21,11 @@ export async function buildPageIfStale(
   signal: AbortSignal,
   isPageStale = isStale,
 ): Promise<void> {
-  const begun = performance.now();
+  const begun = now();
   try {
     if (await isPageStale()) {
       await promisify(execFile)(process.execPath, [builder], { cwd: root, signal });
-      log.info({ ms: Math.round(performance.now() - begun) }, "the page was built");
+      log.info({ ms: Math.round(now() - begun) }, "the page was built");
     }
   } catch (error) {
     if (!signal.aborted) {

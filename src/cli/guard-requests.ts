@@ -1,6 +1,7 @@
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
 import { forgetOwner, type Owner, ownerNow } from "../request/owner.ts";
+import { now } from "../time/time.ts";
 import { type Host, unhandledEvents } from "./host.ts";
 
 interface GuardOptions {
@@ -30,9 +31,9 @@ export function guardRequests({ host, log, stop }: GuardOptions): Guard {
 
   /** A caller may cause errors at any rate, so the lines of a minute are limited. */
   function report(err: unknown, owner: Owner | undefined): void {
-    const now = performance.now();
-    if (now >= windowEndsAt) {
-      windowEndsAt = now + windowMs;
+    const nowMs = now();
+    if (nowMs >= windowEndsAt) {
+      windowEndsAt = nowMs + windowMs;
       lines = 0;
     }
     // Always log the error that stops the service.

@@ -6,6 +6,7 @@ import { createKeyExpiry, type KeyExpiry } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { createRules } from "../calls/rules.ts";
 import { withoutControls } from "../text/plain-text.ts";
+import { wall } from "../time/time.ts";
 import { type OpenedKeys, openKeys } from "../wiring/access.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { loadPlans } from "../wiring/plans.ts";
@@ -59,7 +60,7 @@ export const keysCommand: Command = {
 };
 
 /** Uses the clock of Redis if several nodes share the keys, because the clocks of the nodes may differ. */
-const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? Date.now());
+const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? wall());
 
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
   const { name, plan = freePlan.id } = input.values;

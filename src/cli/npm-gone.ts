@@ -1,3 +1,4 @@
+import { every } from "../time/time.ts";
 import type { Host } from "./host.ts";
 
 const checkEveryMs = 1000;
@@ -10,13 +11,13 @@ export function onNpmGone({ env }: Pick<Host, "env">, gone: () => void): () => v
     return () => {};
   }
   const parent = process.ppid;
-  const timer = setInterval(() => {
+  const timer = every(checkEveryMs, () => {
     if (process.ppid !== parent || !isRunning(parent)) {
-      clearInterval(timer);
+      timer.cancel();
       gone();
     }
-  }, checkEveryMs).unref();
-  return () => clearInterval(timer);
+  }).unref();
+  return () => timer.cancel();
 }
 
 /** True if the npm script starts `kibitz` in the foreground. Other programs that the script starts get the same script text. */

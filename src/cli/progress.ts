@@ -1,4 +1,5 @@
 import { withoutControls } from "../text/plain-text.ts";
+import { now } from "../time/time.ts";
 import type { Output } from "./host.ts";
 
 /** A line of the terminal that is overwritten many times. Writes nothing if the stream is not a terminal. */
@@ -18,12 +19,12 @@ export function createStatusLine(stream: Output): StatusLine {
 
 export function createProgress(total: number, stream: Output, title = "") {
   const { show, clear } = createStatusLine(stream);
-  const startedAt = performance.now();
+  const startedAt = now();
   let done = 0;
   return {
     step() {
       done++;
-      const leftS = Math.ceil(((performance.now() - startedAt) / done) * (total - done) * 1e-3);
+      const leftS = Math.ceil(((now() - startedAt) / done) * (total - done) * 1e-3);
       show(`${done} of ${total}, ${leftS} s left ${title}`);
     },
     clear,

@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Client, createClient } from "@connectrpc/connect";
 import { type GameReview, GameReviewSchema } from "../../gen/chess/analysis/v1/game_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
@@ -8,6 +7,7 @@ import type { Game } from "../game/game.ts";
 import type { PgnSource } from "../game/pgn-error.ts";
 import { noMoves } from "../game/read-pgn.ts";
 import { withoutControls, withoutControlsInLines } from "../text/plain-text.ts";
+import { sleep } from "../time/time.ts";
 import { ask } from "./ask.ts";
 import { printWait, type Wait, waitOf } from "./ask-many.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
@@ -223,7 +223,7 @@ async function reviewWhenAllowed(
       progress.clear();
     }
     printWait(wait, host.stderr);
-    await sleep(wait.ms, undefined, { signal });
+    await sleep(wait.ms, { signal });
   }
 }
 

@@ -4,6 +4,7 @@ import type { Guard } from "../engine/sandbox/links.ts";
 import { createLog } from "../log/create-log.ts";
 import type { Log } from "../log/log.ts";
 import { makeFolder } from "../storage/sqlite/database.ts";
+import { after, now } from "../time/time.ts";
 import { tracingFrom } from "../tracing/settings.ts";
 import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
@@ -39,7 +40,7 @@ export const serveCommand: Command = {
           return;
         }
         broken.abort(new Error("an error outside of every request"));
-        setTimeout(() => host.exit(exitCode.failure), brokenStopMaxMs).unref();
+        after(brokenStopMaxMs, () => host.exit(exitCode.failure)).unref();
       },
     });
     // Log long lines only at the level `debug`, because they would fill the terminal.
@@ -82,7 +83,7 @@ export const serveCommand: Command = {
       slots: config.slots,
       access: config.access,
       degraded: app.degraded(),
-      startMs: Math.round(performance.now()),
+      startMs: Math.round(now()),
     };
     log.info(fields, `ready: curl ${app.url}/ shows how to start`);
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;

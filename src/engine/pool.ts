@@ -2,6 +2,7 @@ import { EventEmitter } from "node:events";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import { outsideRequests } from "../request/owner.ts";
+import { after, every, now, soon, type Timer } from "../time/time.ts";
 import { beginSpan } from "../tracing/spans.ts";
 import {
   beforeAbort,
@@ -66,7 +67,7 @@ interface Entry {
   readonly build: EngineBuild;
   state: EngineActivity;
   session: EngineSession | undefined;
-  /** When the engine became idle, by `performance.now()`. */
+  /** When the engine became idle, by `now()`. */
   idleSince: number;
   readonly abort: AbortController;
 }
@@ -77,7 +78,7 @@ interface BuildState {
   /** The number of failed starts in a row. Starts that fail at the same time are counted once. */
   failures: number;
   /** The timer of the pause after a failed start. */
-  pause: NodeJS.Timeout | undefined;
+  pause: Timer | undefined;
 }
 
 export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
@@ -138,7 +139,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   async function live(entry: Entry): Promise<void> {
     const { build } = entry;
     const { signal } = entry.abort;
-    const begunAt = performance.now();
+    const begunAt = now();
     try {
       await build.assertUnchanged();
       signal.throwIfAborted();
@@ -165,12 +166,12 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       }
     }
     // Start replacements later, so that the retry of a failed search starts the next engine in the trace of the search.
-    setImmediate(replenish);
+    soon(replenish);
   }
 
   function onStarted(build: EngineBuild, begunAt: number): void {
     const { id: engine, path } = build;
-    const ms = performance.now() - begunAt;
+    const ms = now() - begunAt;
     log.debug({ engine, path, ms: Math.round(ms) }, "engine started");
     const wasAvailable = isAvailable(build);
     stateOf(build).failures = 0;
@@ -195,10 +196,10 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     changes.emit("lost", build, "no_start");
     if (state.pause === undefined) {
       state.failures++;
-      state.pause = setTimeout(() => {
+      state.pause = after(pauseMs(state.failures), () => {
         state.pause = undefined;
         startMissing(build);
-      }, pauseMs(state.failures));
+      });
       if (state.failures === failuresMax) {
         log.warn({ engine, path }, "engine is unavailable");
         changes.emit("change", build);
@@ -229,7 +230,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       return;
     }
     entry.state = "idle";
-    entry.idleSince = performance.now();
+    entry.idleSince = now();
     entries.delete(entry);
     entries.add(entry);
   }
@@ -257,7 +258,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   }
 
   function isLongIdle({ state, idleSince }: Entry): boolean {
-    return state === "idle" && performance.now() - idleSince >= idleMinMs;
+    return state === "idle" && now() - idleSince >= idleMinMs;
   }
 
   /** Frees memory for an engine of the build that is being started. */
@@ -323,11 +324,11 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     }
   }
 
-  const checking = setInterval(() => {
+  const checking = every(checkEveryMs, () => {
     // Searches that ran at the same time may have needed more engines than fit into memory.
     closeUntilFits(entriesIn("idle").filter(isLongIdle));
     replenish();
-  }, checkEveryMs).unref();
+  }).unref();
 
   return {
     changes,
@@ -359,9 +360,9 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
     async [Symbol.asyncDispose](): Promise<void> {
       const reason = new KibitzError("shutting_down", "The engines are being closed.");
       closed = reason;
-      clearInterval(checking);
+      checking.cancel();
       for (const { waiters, pause } of builds.values()) {
-        clearTimeout(pause);
+        pause?.cancel();
         for (const { reject } of waiters.splice(0)) {
           reject(reason);
         }

@@ -1,5 +1,6 @@
 import type { Duplex } from "node:stream";
 import { outcomeOf } from "../request/context.ts";
+import { after, now, soon, type Timer } from "../time/time.ts";
 import { hasTooManyParts } from "./joined-request.ts";
 import type { NodeRequest, NodeResponse } from "./message.ts";
 
@@ -11,8 +12,8 @@ const lingerMs = 1000;
 
 export function endSoon(socket: Duplex, lastWords = ""): void {
   socket.end(lastWords);
-  const timer = setTimeout(() => socket.destroy(), lingerMs);
-  socket.once("close", () => clearTimeout(timer));
+  const timer = after(lingerMs, () => socket.destroy());
+  socket.once("close", () => timer.cancel());
 }
 
 /** Milliseconds in which an answer is sent before its stream is reset. Without this pause, the reset could overtake the answer. */
@@ -46,7 +47,7 @@ export function endBeforeBody(req: NodeRequest, res: NodeResponse, body: Buffer 
   } else {
     res.write(body);
   }
-  outcomeOf(req).answeredAt = performance.now();
+  outcomeOf(req).answeredAt = now();
   discard(req, () => res.end());
 }
 
@@ -60,9 +61,9 @@ export function discardAfterAnswer(req: NodeRequest, res: NodeResponse): void {
     // RFC 9113 section 8.1 allows a server to close the stream at once, but the HTTP/2 client of Node would lose the answer.
     // Trailers are sent two turns of the event loop after the end of the answer. If the thread was blocked for a second, the
     // reset could be sent before the trailers.
-    const close = () => setImmediate(() => setImmediate(() => stream.close()));
+    const close = () => soon(() => soon(() => stream.close()));
     // Each frame of a body in too many frames costs time until its stream is closed.
-    const discardRest = () => (hasTooManyParts(req) ? setTimeout(close, resetPauseMs) : discard(req, close));
+    const discardRest = () => (hasTooManyParts(req) ? after(resetPauseMs, close) : discard(req, close));
     stream.once("finish", () => stream.closed || discardRest());
   } else {
     // This listener must run before Node's own listener, which would read and discard the body without a limit.
@@ -75,26 +76,26 @@ function discard(req: NodeRequest, end: () => void): void {
   // After too many messages, Connect stops reading but does not remove its listener. With this listener, no data would arrive.
   req.removeAllListeners("readable");
   let bytes = 0;
-  let pause: NodeJS.Timeout | undefined;
+  let pause: Timer | undefined;
   req.on("data", (chunk: Buffer) => {
     bytes += chunk.length;
     if (bytes >= discardedAtOnceBytes) {
       bytes = 0;
       req.pause();
-      pause = setTimeout(() => req.resume(), discardPauseMs);
+      pause = after(discardPauseMs, () => req.resume());
     }
   });
   req.resume();
   // If the answer has already ended, the request emits no `close` when its connection closes.
   const connection = "stream" in req ? req.stream : req.socket;
   const stop = () => {
-    clearTimeout(timer);
-    clearTimeout(pause);
+    timer.cancel();
+    pause?.cancel();
     req.off("end", stop);
     connection.off("close", stop);
     end();
   };
-  const timer = setTimeout(stop, lingerMs);
+  const timer = after(lingerMs, stop);
   req.once("end", stop);
   connection.once("close", stop);
 }

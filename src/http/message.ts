@@ -3,6 +3,7 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from "no
 import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
 import { ClientDisconnected, outcomeOf, type RequestOutcome } from "../request/context.ts";
+import { now } from "../time/time.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
@@ -98,7 +99,7 @@ export function endInParts(res: NodeResponse, body: Uint8Array): void {
   const pieces = piecesOf(body);
   const outcome = outcomeOf(res.req);
   const next = () => {
-    outcome.pieceSentAt = performance.now();
+    outcome.pieceSentAt = now();
     const { value, done } = pieces.next();
     if (done) {
       response.end();
@@ -119,7 +120,7 @@ export async function writePart(res: NodeResponse, part: string | Uint8Array): P
       return false;
     }
     await writePiece(res as ServerResponse, piece, isLong);
-    outcomeOf(res.req).pieceSentAt = performance.now();
+    outcomeOf(res.req).pieceSentAt = now();
   }
   return !isGone(res);
 }

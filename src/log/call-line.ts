@@ -3,12 +3,13 @@ import type { Meter } from "../metrics/meter.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
 import { outsideRequests } from "../request/owner.ts";
 import { echo } from "../text/plain-text.ts";
+import { after, now } from "../time/time.ts";
 import { traceCallEnd } from "../tracing/server-span.ts";
 import type { Log, LogFields } from "./log.ts";
 
 interface CallEnd {
   readonly code: string;
-  /** By `performance.now()`. */
+  /** By `now()`. */
   readonly startedAt: number;
   readonly endedAt?: number | undefined;
   readonly address: string;
@@ -34,7 +35,7 @@ export function createCallLine(
   return (context, end) => {
     const { id: requestId, protocol, traceparent } = context;
     const { code, startedAt, endedAt, address, fields } = end;
-    const exactMs = (endedAt ?? performance.now()) - startedAt;
+    const exactMs = (endedAt ?? now()) - startedAt;
     const ms = Math.round(exactMs * 10) / 10;
     const [, trace_id, span_id] = traceparent?.split("-") ?? [];
     const line = {
@@ -82,7 +83,7 @@ function createRefusalSummary(log: Log, linesMax: number): (code: string) => boo
     }
     if (!isTiming) {
       isTiming = true;
-      outsideRequests(() => setTimeout(sumUp, 1000).unref());
+      outsideRequests(() => after(1000, sumUp).unref());
     }
     if (lines < linesMax) {
       lines++;
@@ -117,10 +118,7 @@ const dayMs = 86_400_000;
  * - `truncated`: the network, such as 203.0.113.0/24 or 2001:db8:7::/48
  * - `hashed`: the same hash for a caller during one day
  */
-export function createAddressShower(
-  form: AddressForm,
-  now: () => number = () => performance.now(),
-): (address: string) => string | undefined {
+export function createAddressShower(form: AddressForm, clock = now): (address: string) => string | undefined {
   switch (form) {
     case "none":
       return () => undefined;
@@ -129,7 +127,7 @@ export function createAddressShower(
     case "hashed": {
       let secret = { day: -1, bytes: randomBytes(32) };
       return (address) => {
-        const day = Math.floor(now() / dayMs);
+        const day = Math.floor(clock() / dayMs);
         if (day !== secret.day) {
           secret = { day, bytes: randomBytes(32) };
         }

@@ -3,6 +3,7 @@ import pino from "pino";
 import sonic from "sonic-boom";
 import { outsideRequests } from "../request/owner.ts";
 import { withoutControls, withoutControlsInLines } from "../text/plain-text.ts";
+import { after, type Timer } from "../time/time.ts";
 import { type Log, type LogFields, logFields } from "./log.ts";
 
 interface Host {
@@ -34,7 +35,7 @@ const retryMs = 1000;
 function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
   let lost = 0;
   let retries = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   // `pino.destination` uses an older sonic-boom. With a full disk, that version keeps the process from ending.
   const file = new sonic.SonicBoom({
     fd,
@@ -50,10 +51,10 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
   });
   file.on("error", () => {
     if (timer === undefined) {
-      timer = setTimeout(() => {
+      timer = after(retryMs, () => {
         timer = undefined;
         file.flush();
-      }, retryMs).unref();
+      }).unref();
     }
   });
   file.on("drop", () => {

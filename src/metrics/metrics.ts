@@ -1,4 +1,5 @@
 import { type Counter, collectDefaultMetrics, type OpenMetricsContentType, Registry } from "prom-client";
+import { wall } from "../time/time.ts";
 import { createFamilies, type Families } from "./families.ts";
 import type { EndedCall, Meter, MeteredEngine } from "./meter.ts";
 
@@ -168,7 +169,7 @@ function setTotals<L extends string>(family: Counter<L>, label: L, totals: Reado
 }
 
 function readStatus(families: Families, { queue, engines, waiters, keys, degraded }: Readers): void {
-  families.clock.set(Date.now() / 1000);
+  families.clock.set(wall() / 1000);
   if (queue) {
     const { slots, running, waiting, admitted, refused, expectedWaitMs } = queue();
     setTotals(families.queueEntries, "outcome", { admitted, refused });

@@ -37,7 +37,7 @@ export interface RequestSpan {
 
 export interface TracedEnd {
   readonly code: string;
-  /** By `performance.now()`. */
+  /** By `now()`. */
   readonly startedAt: number;
   readonly fields: {
     /** The name of the RPC method, or the HTTP method if the request was rejected before the call. */
@@ -232,10 +232,10 @@ export interface RequestOutcome {
   /** The units of the error quota that the call costs if the client abandons it before it is counted. 0 until the body is read. */
   workCost: number;
   /**
-   * The time of the response by `performance.now()`. Set only if the response was sent before the whole request body was read.
+   * The time of the response by `now()`. Set only if the response was sent before the whole request body was read.
    */
   answeredAt: number | undefined;
-  /** The time by `performance.now()` at which a piece of a long answer was sent, so that its client is known to read. */
+  /** The time by `now()` at which a piece of a long answer was sent, so that its client is known to read. */
   pieceSentAt: number;
 }
 

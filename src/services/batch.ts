@@ -10,6 +10,7 @@ import { createSuggest } from "../calls/suggest.ts";
 import type { ErrorCode } from "../errors/catalog.ts";
 import { errorFromUnknown } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
+import { now } from "../time/time.ts";
 import { activeSpan, inSpan } from "../tracing/spans.ts";
 import {
   atOnceOf,
@@ -48,7 +49,7 @@ export function createBatchEvaluation(options: BatchOptions) {
     using _ = access.longCalls.begin(account, outcome);
     preflight.batchSize(requests.length, account);
     // Retry while other items make progress, because items of this batch may use up the caller's searches in flight.
-    let progressedAt = performance.now();
+    let progressedAt = now();
     const turn = beginWork(() => signal.throwIfAborted());
     let violations = 0;
     /** If a rate limit has rejected an item, all further items are rejected without validation. */
@@ -120,7 +121,7 @@ export function createBatchEvaluation(options: BatchOptions) {
         activeSpan()?.setAttribute("kibitz.code", error.code);
         return { index, outcome: { case: "problem", value: problemMessage(error, requestId) } };
       } finally {
-        progressedAt = performance.now();
+        progressedAt = now();
       }
     };
     const atOnce = atOnceOf(account, searchesAtOnce);

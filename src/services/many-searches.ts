@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
@@ -6,6 +5,7 @@ import { flowOf } from "../analysis/flow.ts";
 import type { Call } from "../calls/call.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
+import { now, sleep } from "../time/time.ts";
 import type { AdmissionControl, Preflight } from "./admission.ts";
 
 export interface SearchingOptions {
@@ -64,7 +64,7 @@ const pauseMinMs = 100;
 const pauseMaxMs = 1000;
 
 interface RetryOptions {
-  /** Returns the time when any task of the same call last made progress, by `performance.now()`. */
+  /** Returns the time when any task of the same call last made progress, by `now()`. */
   readonly progressedAt: () => number;
   /** If the call has made no progress for this number of milliseconds, the task is not retried. */
   readonly patienceMs?: number;
@@ -84,11 +84,11 @@ export async function retryOverloaded<T>(
       return await task();
     } catch (thrown) {
       const isOverloaded = thrown instanceof KibitzError && thrown.code === "overloaded";
-      if (!isOverloaded || performance.now() - progressedAt() >= patienceMs) {
+      if (!isOverloaded || now() - progressedAt() >= patienceMs) {
         throw thrown;
       }
       const pauseMs = Math.min(Math.max(thrown.retryAfterMs ?? pauseMaxMs, pauseMinMs), pauseMaxMs);
-      await sleep(pauseMs, undefined, { signal });
+      await sleep(pauseMs, { signal });
     }
   }
 }

@@ -9,6 +9,7 @@ import { annotate } from "../game/annotate.ts";
 import type { Openings } from "../game/find-opening.ts";
 import { createReviewer, type MoveReview } from "../game/review.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
+import { now } from "../time/time.ts";
 import { inSpan } from "../tracing/spans.ts";
 import { retryOverloaded, runConcurrently } from "./many-searches.ts";
 import type { ValidatedReview } from "./validate-review.ts";
@@ -49,7 +50,7 @@ export async function* reviewGame(
   let place: QueuePosition | undefined;
   let placeChanged = Promise.withResolvers<void>();
   // Retry a search while other searches make progress, because the other searches may belong to the same game.
-  let progressedAt = performance.now();
+  let progressedAt = now();
   /** Until an engine has begun a search of this review, the review yields its queue position. */
   let hasBegun = false;
 
@@ -91,7 +92,7 @@ export async function* reviewGame(
         retryAfterMs: 5000,
       });
     }
-    progressedAt = performance.now();
+    progressedAt = now();
     analyses.push(...inOrder(index, analysis));
   }
 

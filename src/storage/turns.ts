@@ -1,3 +1,4 @@
+import { after } from "../time/time.ts";
 /** Requests of this process that wait until their subject may start another search. The longest wait is served first. */
 export interface Turns {
   /** The number of waiting requests of the subject. */
@@ -43,12 +44,12 @@ export function createTurns(): Turns {
           if (!isWoken && !signal.aborted) {
             const { promise, resolve } = Promise.withResolvers<void>();
             onWoken = resolve;
-            const timer = maxMs === undefined ? undefined : setTimeout(resolve, maxMs);
+            const timer = maxMs === undefined ? undefined : after(maxMs, resolve);
             const stop = () => resolve();
             signal.addEventListener("abort", stop, { once: true });
             await promise;
             signal.removeEventListener("abort", stop);
-            clearTimeout(timer);
+            timer?.cancel();
           }
           isWoken = false;
           signal.throwIfAborted();

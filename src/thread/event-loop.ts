@@ -1,6 +1,6 @@
 import { type ELDHistogram, monitorEventLoopDelay } from "node:perf_hooks";
-import { setImmediate } from "node:timers/promises";
 import { outsideRequests } from "../request/owner.ts";
+import { every, now, type Timer, turn } from "../time/time.ts";
 
 /** Await this function before each step of a long task. Rejects if the task's `check` throws. */
 export type Turn = () => Promise<void>;
@@ -12,11 +12,11 @@ export type BeginWork = (check?: () => void) => Turn;
 const sliceMs = 1;
 
 /** Divides long tasks into time slices. Each iteration of the event loop runs one slice of one task. */
-export function createTimeSlicer(now: () => number = () => performance.now()): BeginWork {
+export function createTimeSlicer(clock = now): BeginWork {
   let lastSlice: Promise<void> = Promise.resolve();
 
   function nextSlice(): Promise<void> {
-    lastSlice = lastSlice.then(() => setImmediate());
+    lastSlice = lastSlice.then(() => turn());
     return lastSlice;
   }
 
@@ -26,9 +26,9 @@ export function createTimeSlicer(now: () => number = () => performance.now()): B
 
     // Wait until the previous step has started, because this step may use the rest of the time slice.
     async function begin(): Promise<void> {
-      if (now() >= endsAt) {
+      if (clock() >= endsAt) {
         await nextSlice();
-        endsAt = now() + sliceMs;
+        endsAt = clock() + sliceMs;
         check?.();
       }
     }
@@ -71,7 +71,7 @@ export function createEventLoopLag(
 ): EventLoopLag {
   let isLate = false;
   let isAsked = false;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
 
   function evaluate(): void {
     if (!isAsked) {
@@ -84,7 +84,7 @@ export function createEventLoopLag(
   }
 
   function stop(): void {
-    clearInterval(timer);
+    timer?.cancel();
     timer = undefined;
     isLate = false;
     delays.disable();
@@ -96,7 +96,7 @@ export function createEventLoopLag(
       isAsked = true;
       if (timer === undefined) {
         delays.enable();
-        timer = outsideRequests(() => setInterval(evaluate, evaluateMs).unref());
+        timer = outsideRequests(() => every(evaluateMs, evaluate).unref());
       }
       return isLate;
     },

@@ -1,4 +1,5 @@
 import { getHeapStatistics } from "node:v8";
+import { now } from "../time/time.ts";
 
 /** Measures the heap again after this number of milliseconds. A measurement takes 2 µs. */
 const measureEveryMs = 10;
@@ -16,17 +17,14 @@ interface HeapUse {
 }
 
 /** Returns a function that tells if the heap is nearly full, so that new work must be refused: a full heap ends the process. */
-export function createHeapCheck(
-  measure: () => HeapUse = getHeapStatistics,
-  now = () => performance.now(),
-): () => boolean {
+export function createHeapCheck(measure: () => HeapUse = getHeapStatistics, clock = now): () => boolean {
   let measuredAt = Number.NEGATIVE_INFINITY;
   let isFull = false;
   return () => {
-    if (now() - measuredAt >= measureEveryMs) {
+    if (clock() - measuredAt >= measureEveryMs) {
       const { used_heap_size: used, heap_size_limit: limit } = measure();
       isFull = used > fullShare * limit;
-      measuredAt = now();
+      measuredAt = clock();
     }
     return isFull;
   };

@@ -1,6 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
 import { type Context, type ContextManager, context, ROOT_CONTEXT, trace } from "@opentelemetry/api";
 import { OTLPTraceExporter } from "@opentelemetry/exporter-trace-otlp-proto";
 import {
@@ -22,6 +21,7 @@ import {
 } from "@opentelemetry/sdk-trace";
 import type { Log } from "../log/log.ts";
 import { outsideRequests } from "../request/owner.ts";
+import { sleep } from "../time/time.ts";
 import type { TracingSettings } from "./settings.ts";
 
 interface TracingOptions {
@@ -65,7 +65,7 @@ export function openTracing({
       context.disable();
       // Ignore the failure, because `reporting` logs failed exports.
       const sent = provider.shutdown().catch(() => {});
-      await Promise.race([sent, sleep(flushMaxMs, undefined, { ref: false })]);
+      await Promise.race([sent, sleep(flushMaxMs, { ref: false })]);
     },
   };
 }

@@ -16,6 +16,7 @@ import {
 } from "../storage/sqlite/database.ts";
 import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
+import { every, now } from "../time/time.ts";
 import { ConfigError } from "./config.ts";
 import { createStoreLog, type Degraded } from "./degraded.ts";
 import { loadPlans } from "./plans.ts";
@@ -83,7 +84,7 @@ export async function openAccess(
     // Start this node although Redis is unreachable. The pepper is checked later.
     isPepperChecked = false;
   });
-  const openedAt = performance.now();
+  const openedAt = now();
   async function keepUp(): Promise<void> {
     await access.flush();
     await probe?.();
@@ -96,13 +97,13 @@ export async function openAccess(
       });
       isPepperChecked = true;
     }
-    if (performance.now() - openedAt > pruneAfterMs) {
+    if (now() - openedAt > pruneAfterMs) {
       await access.prune();
     }
   }
   /** Only one run of `keepUp` is active at a time, because a run may wait for a lock. */
   let keeping: Promise<void> | undefined;
-  const timer = setInterval(() => {
+  const timer = every(flushMs, () => {
     keeping ??= keepUp()
       .catch((err: unknown) => {
         if (!(err instanceof StoreUnavailable)) {
@@ -112,11 +113,11 @@ export async function openAccess(
       .finally(() => {
         keeping = undefined;
       });
-  }, flushMs);
+  });
   const closing = open.move();
   return Object.assign(access, {
     async [Symbol.asyncDispose]() {
-      clearInterval(timer);
+      timer.cancel();
       await keeping;
       await access
         .flush()

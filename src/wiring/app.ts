@@ -18,6 +18,7 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
 import { createHeapCheck } from "../thread/heap.ts";
+import { after, every, type Timer } from "../time/time.ts";
 import { createBeginSpan } from "../tracing/server-span.ts";
 import { accessTimes, connectionLimits, openAccess } from "./access.ts";
 import { ConfigError } from "./config.ts";
@@ -228,18 +229,18 @@ export async function startApp(
       engines.changes.off("change", follow);
       readiness.become("draining");
       // Repeat this, because a queued search starts whenever another search ends.
-      let cutting: NodeJS.Timeout | undefined;
-      const late = setTimeout(() => {
+      let cutting: Timer | undefined;
+      const late = after(drainMs, () => {
         engines.cutShort();
-        cutting = setInterval(() => engines.cutShort(), 100);
-      }, drainMs);
-      const last = setTimeout(() => ending.abort(notServing(true)), drainMs + cutMaxMs);
+        cutting = every(100, () => engines.cutShort());
+      });
+      const last = after(drainMs + cutMaxMs, () => ending.abort(notServing(true)));
       try {
         await listener.stop(drainMs + answerMaxMs);
       } finally {
-        clearTimeout(late);
-        clearTimeout(last);
-        clearInterval(cutting);
+        late.cancel();
+        last.cancel();
+        cutting?.cancel();
         await open.disposeAsync();
       }
     };

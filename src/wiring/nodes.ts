@@ -10,6 +10,7 @@ import type { Redis } from "../storage/redis/connection.ts";
 import { createRedisKeyStore } from "../storage/redis/key-store.ts";
 import { createRedisLimitStore } from "../storage/redis/limit-store.ts";
 import { joinNodes } from "../storage/redis/nodes.ts";
+import { now } from "../time/time.ts";
 import type { OpenedStores } from "./access.ts";
 import type { SharingTimes } from "./redis.ts";
 import type { Service, ServiceOptions } from "./service.ts";
@@ -43,11 +44,11 @@ export function joinOthers(
       claims: createRedisClaims<SearchResult>(redis, { format: { version, read: lastResultFromJson } }),
     },
     announce({ scheduler }, port) {
-      const readyAt = performance.now();
+      const readyAt = now();
       nodes.announce(() => {
         const { running, waiting } = scheduler.status();
         const address = `http://${reachableHost(host)}:${port}`;
-        const upMs = Math.round(performance.now() - readyAt);
+        const upMs = Math.round(now() - readyAt);
         return { address, version: manifest.version, upMs, slots, running, waiting };
       });
     },

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
+import { timeoutSignal } from "../../time/time.ts";
 import { defaultMetricsPort } from "../../wiring/metrics.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { bad, type Finding, good, messageOf } from "./finding.ts";
@@ -46,7 +47,7 @@ async function isKibitz(host: string, port: number): Promise<boolean> {
   const reachable = { "0.0.0.0": "127.0.0.1", "::": "::1" }[host] ?? host;
   try {
     const url = `http://${reachable.includes(":") ? `[${reachable}]` : reachable}:${port}/healthz`;
-    const answer = await fetch(url, { signal: AbortSignal.timeout(2000) });
+    const answer = await fetch(url, { signal: timeoutSignal(2000) });
     return answer.ok && (await answer.text()).includes('{"status":"ok"');
   } catch {
     return false;

@@ -4,6 +4,7 @@ import type {
   StreamEvaluateResponse,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
+import { after, now, type Timer } from "../../time/time.ts";
 import type { Task } from "./task-of-go.ts";
 
 /** The search for one `go` command. Reports the best move exactly once. */
@@ -60,12 +61,12 @@ export function startSearch(setting: SearchSetting): RunningSearch {
   let state: "searching" | "ended" | "over" = "searching";
   let best: EvaluateResponse | undefined;
   let endsAtFirstMove = false;
-  /** The latest time for a first move on the clock `performance.now()`. A second `stop` does not prolong this time. */
+  /** The latest time for a first move on the clock `now()`. A second `stop` does not prolong this time. */
   let firstMoveBy = Number.POSITIVE_INFINITY;
-  /** The time of the next retry on the clock `performance.now()`. 0 if no retry is planned. */
+  /** The time of the next retry on the clock `now()`. 0 if no retry is planned. */
   let retryAt = 0;
-  let clock: NodeJS.Timeout | undefined;
-  let retry: NodeJS.Timeout | undefined;
+  let clock: Timer | undefined;
+  let retry: Timer | undefined;
   const leaving = new AbortController();
 
   function finish(): void {
@@ -74,8 +75,8 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     }
     const isUnderWay = state === "searching";
     state = "over";
-    clearTimeout(clock);
-    clearTimeout(retry);
+    clock?.cancel();
+    retry?.cancel();
     report.bestMove(best?.bestMove?.uci ?? moveInstead(), best?.ponder?.uci);
     if (isUnderWay) {
       leaving.abort();
@@ -97,23 +98,23 @@ export function startSearch(setting: SearchSetting): RunningSearch {
 
   /** Reports the best move. If no move is known yet, waits up to `withinMs` for a move. */
   function hurry(withinMs: number): void {
-    if (best !== undefined || state !== "searching" || retryAt > performance.now() + withinMs) {
+    if (best !== undefined || state !== "searching" || retryAt > now() + withinMs) {
       finish();
       return;
     }
     endsAtFirstMove = true;
-    const by = performance.now() + withinMs;
+    const by = now() + withinMs;
     if (by >= firstMoveBy) {
       return;
     }
     firstMoveBy = by;
-    clearTimeout(clock);
-    clock = setTimeout(finish, withinMs);
+    clock?.cancel();
+    clock = after(withinMs, finish);
   }
 
   function startClock(): void {
     if (time !== undefined) {
-      clock = setTimeout(() => hurry(time.lastMs - time.answerByMs), time.answerByMs);
+      clock = after(time.answerByMs, () => hurry(time.lastMs - time.answerByMs));
     }
   }
 
@@ -182,9 +183,9 @@ export function startSearch(setting: SearchSetting): RunningSearch {
           end();
           return;
         }
-        retryAt = performance.now() + waitMs;
+        retryAt = now() + waitMs;
         await new Promise<void>((resolve) => {
-          retry = setTimeout(resolve, waitMs);
+          retry = after(waitMs, resolve);
         });
         retryAt = 0;
       }

@@ -1,4 +1,5 @@
 import { isLegal } from "../../chess/moves.ts";
+import { now } from "../../time/time.ts";
 import { EngineFailure, type OnProgress, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
 import type { UciLine } from "./parse-line.ts";
 import { createSnapshotFold } from "./snapshot-fold.ts";
@@ -50,7 +51,7 @@ export function startSearch(
   const moveCount = searchMoves.length || position.legalMoveCount;
   const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
   const answer = Promise.withResolvers<SearchDone>();
-  const startedAt = performance.now();
+  const startedAt = now();
   /** Set when the engine is stopped although the caller still waits for the result. */
   let stopReason: "limit" | "cut short" | undefined;
   let stopping: Deadline | undefined;
@@ -122,7 +123,7 @@ export function startSearch(
     if (stopReason === "cut short") {
       return "stop";
     }
-    const tookMs = Math.max(counters.timeMs, performance.now() - startedAt);
+    const tookMs = Math.max(counters.timeMs, now() - startedAt);
     if (stopReason || tookMs >= movetimeMs) {
       return "time";
     }

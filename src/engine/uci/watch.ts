@@ -1,3 +1,4 @@
+import { after, every, now, soon } from "../../time/time.ts";
 import type { UciTransport } from "./transport.ts";
 
 export interface Deadline {
@@ -6,14 +7,14 @@ export interface Deadline {
 
 /** Calls `missed` after `ms` milliseconds, but first reads pending input, which may contain the expected line. */
 export function createDeadline(ms: number, missed: () => void): Deadline {
-  let lastLook: NodeJS.Immediate | undefined;
-  const timer = setTimeout(() => {
-    lastLook = setImmediate(missed);
-  }, ms);
+  let lastLook: ReturnType<typeof soon> | undefined;
+  const timer = after(ms, () => {
+    lastLook = soon(missed);
+  });
   return {
     clear() {
-      clearTimeout(timer);
-      clearImmediate(lastLook);
+      timer.cancel();
+      lastLook?.cancel();
     },
   };
 }
@@ -29,22 +30,22 @@ export function watchSilence(
   { silenceMs, unresponsiveMs }: WatchTimes,
   onUnresponsive: (silentMs: number) => void,
 ): SilenceWatch {
-  let heardAt = performance.now();
+  let heardAt = now();
   let probe: Deadline | undefined;
-  const listen = setInterval(() => {
-    if (probe === undefined && performance.now() - heardAt >= silenceMs) {
-      probe = createDeadline(unresponsiveMs, () => onUnresponsive(Math.round(performance.now() - heardAt)));
+  const listen = every(silenceMs / 2, () => {
+    if (probe === undefined && now() - heardAt >= silenceMs) {
+      probe = createDeadline(unresponsiveMs, () => onUnresponsive(Math.round(now() - heardAt)));
       transport.send("isready");
     }
-  }, silenceMs / 2);
+  });
   return {
     heard() {
-      heardAt = performance.now();
+      heardAt = now();
       probe?.clear();
       probe = undefined;
     },
     end() {
-      clearInterval(listen);
+      listen.cancel();
       probe?.clear();
     },
   };
@@ -93,18 +94,18 @@ interface FloodMeter {
   reset(): void;
 }
 
-export function createFloodMeter(now: () => number = () => performance.now()): FloodMeter {
+export function createFloodMeter(clock = now): FloodMeter {
   let chars = 0;
-  let since = now();
+  let since = clock();
   return {
     floods(line) {
       chars += line.length + 1;
       // Read the clock only after the first million characters: a read for each of thousands of lines would be slow.
-      return chars > burstChars && chars > burstChars + ((now() - since) / 1000) * charsPerSecond;
+      return chars > burstChars && chars > burstChars + ((clock() - since) / 1000) * charsPerSecond;
     },
     reset() {
       chars = 0;
-      since = now();
+      since = clock();
     },
   };
 }

@@ -1,6 +1,7 @@
 import { KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { originOf, pathFrom, type RequestContext, releaseWithCall } from "../../request/context.ts";
+import { now } from "../../time/time.ts";
 import { isPreflight, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
 import { takeAbsoluteTarget } from "./absolute-target.ts";
 import { createCountLimit, type FullLimit } from "./count-limit.ts";
@@ -146,8 +147,8 @@ const warnEveryMs = 60_000;
 function createWarning(log: Pick<Log, "warn">): () => void {
   let warnedAt = Number.NEGATIVE_INFINITY;
   return () => {
-    if (performance.now() - warnedAt >= warnEveryMs) {
-      warnedAt = performance.now();
+    if (now() - warnedAt >= warnEveryMs) {
+      warnedAt = now();
       log.warn(
         {},
         "the heap is nearly full: new calls are refused, and answers that nobody reads are closed",

@@ -1,4 +1,5 @@
 import type { Log } from "../../log/log.ts";
+import { now } from "../../time/time.ts";
 
 export type FullLimit = "holder" | "all";
 
@@ -57,9 +58,9 @@ export function createCountLimit(
   }
 
   function full(limit: FullLimit, count: number): FullLimit {
-    const now = performance.now();
-    if (now - warnedAt[limit] >= warnEveryMs) {
-      warnedAt[limit] = now;
+    const nowMs = now();
+    if (nowMs - warnedAt[limit] >= warnEveryMs) {
+      warnedAt[limit] = nowMs;
       log.warn({ count }, warnings[what][limit]);
     }
     return limit;

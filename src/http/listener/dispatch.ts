@@ -1,11 +1,11 @@
 import type { ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import { problemMediaType } from "../../errors/problem.ts";
 import type { Log } from "../../log/log.ts";
 import { type BeginSpan, closeCall, contextOf, identifyRequest, outcomeOf } from "../../request/context.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { echo } from "../../text/plain-text.ts";
+import { now, sleep } from "../../time/time.ts";
 import { withSpan } from "../../tracing/spans.ts";
 import {
   abortResponse,
@@ -141,7 +141,7 @@ export function createDispatch({
 
   async function handle(req: NodeRequest, res: NodeResponse, admission: Answered): Promise<void> {
     const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
-    const startedAt = performance.now();
+    const startedAt = now();
     res.once("close", () => {
       const outcome = outcomeOf(req);
       attempt(() => logRefused(req, startedAt));

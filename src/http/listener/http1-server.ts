@@ -4,6 +4,7 @@ import type { Duplex } from "node:stream";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import { ownerOf, runAs } from "../../request/owner.ts";
+import { after } from "../../time/time.ts";
 import { JoinedHttp1Request } from "../joined-request.ts";
 import { endSoon, hasLongRest } from "../lingering-close.ts";
 import { lateRequest, type NodeResponse } from "../message.ts";
@@ -75,7 +76,7 @@ export function createHttp1Server(
   const refuseBroken = (error: ClientError, socket: Duplex) => {
     // Pause, because Node also parses every further packet and reports each error here.
     socket.pause();
-    setTimeout(() => socket.resume(), brokenPauseMs);
+    after(brokenPauseMs, () => socket.resume());
     if (socket.writableEnded) {
       return;
     }

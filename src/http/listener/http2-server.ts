@@ -8,6 +8,7 @@ import {
 } from "node:http2";
 import type { Socket } from "node:net";
 import { outsideRequests, ownerNow, runAs } from "../../request/owner.ts";
+import { after, soon, type Timer } from "../../time/time.ts";
 import { JoinedHttp2Request } from "../joined-request.ts";
 import { lateRequest } from "../message.ts";
 import type { Admit, Admitted } from "./admission.ts";
@@ -57,7 +58,7 @@ export function createHttp2Server(
     closeWithStream(req, res);
     // Wait until the complete packet has been read: a call that is cancelled in the same packet should cause no work.
     // A body is read soon, because each of its frames that waits needs 260 bytes of heap.
-    (stream.endAfterHeaders ? begin : setImmediate)(() => {
+    (stream.endAfterHeaders ? begin : soon)(() => {
       if (stream.closed || stream.destroyed) {
         return;
       }
@@ -108,7 +109,7 @@ function createTurns(): (begin: () => void) => void {
   const run = () => {
     const next = waiting.splice(0, beginAtOnce);
     if (waiting.length > 0) {
-      outsideRequests(() => setImmediate(run));
+      outsideRequests(() => soon(run));
     }
     for (const begin of next) {
       begin();
@@ -117,7 +118,7 @@ function createTurns(): (begin: () => void) => void {
   return (begin) => {
     const owner = ownerNow();
     if (waiting.push(() => runAs(owner, begin)) === 1) {
-      outsideRequests(() => setImmediate(run));
+      outsideRequests(() => soon(run));
     }
   };
 }
@@ -144,29 +145,29 @@ const goawayGraceMs = 1000;
  */
 function closeWhenIdle(session: ServerHttp2Session, limits: ListenerLimits): () => void {
   let open = 0;
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   const leave = () => {
     session.close();
     if (open === 0 && !session.destroyed) {
-      clearTimeout(timer);
-      timer = setTimeout(() => session.destroy(), goawayGraceMs);
+      timer?.cancel();
+      timer = after(goawayGraceMs, () => session.destroy());
     }
   };
-  timer = setTimeout(leave, limits.headersTimeoutMs);
+  timer = after(limits.headersTimeoutMs, leave);
   session.on("stream", (stream) => {
     if (stream.closed) {
       return;
     }
     open++;
-    clearTimeout(timer);
+    timer?.cancel();
     stream.once("close", () => {
       open--;
       if (open === 0 && !session.destroyed) {
-        timer = setTimeout(leave, session.closed ? 0 : limits.keepAliveTimeoutMs);
+        timer = after(session.closed ? 0 : limits.keepAliveTimeoutMs, leave);
       }
     });
   });
-  session.once("close", () => clearTimeout(timer));
+  session.once("close", () => timer?.cancel());
   session.setTimeout(limits.silenceTimeoutMs, () => session.destroy());
   return leave;
 }
@@ -179,7 +180,7 @@ function limitArrival(
   refuse: Refuse,
 ): void {
   const { stream } = req;
-  const timer = setTimeout(() => {
+  const timer = after(limits.requestTimeoutMs, () => {
     if (stream.state.state !== constants.NGHTTP2_STREAM_STATE_OPEN) {
       return;
     }
@@ -188,8 +189,8 @@ function limitArrival(
     }
     // A handler that is reading the body now gets an incomplete request. This handler must not answer again.
     stream.close();
-  }, limits.requestTimeoutMs);
-  stream.once("close", () => clearTimeout(timer));
+  });
+  stream.once("close", () => timer.cancel());
 }
 
 /** Emits `close` if the stream of a HEAD request closes early, because Node (26.10) does not emit this event. */

@@ -1,9 +1,9 @@
 import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
-import { setImmediate as nextTurn } from "node:timers/promises";
 import type { Log } from "../../log/log.ts";
 import { identifyRequest, outcomeOf } from "../../request/context.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
+import { after, every, now, soon, turn } from "../../time/time.ts";
 import { type AdmissionOptions, createAdmission } from "./admission.ts";
 import { createCountLimit } from "./count-limit.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
@@ -49,7 +49,7 @@ export function createListener(options: ListenerOptions): Listener {
     const unread = { method: "", url: "", headers: {}, socket };
     const { id } = identifyRequest(unread, isRpcPath);
     outcomeOf(unread).code = code;
-    logRefused(unread, performance.now());
+    logRefused(unread, now());
     return id;
   };
   const http1 = createHttp1Server(
@@ -124,14 +124,14 @@ export function createListener(options: ListenerOptions): Listener {
 
   /** Accepts the connections in the kernel's queue, because closing the port would reset these connections. */
   async function acceptWaiting(): Promise<void> {
-    const endsAt = performance.now() + acceptMaxMs;
+    const endsAt = now() + acceptMaxMs;
     let before: number;
     do {
       before = accepted;
       // In the first turn of the event loop, Node may have accepted connections already. So wait for a second turn.
-      await nextTurn();
-      await nextTurn();
-    } while (accepted > before && performance.now() < endsAt);
+      await turn();
+      await turn();
+    } while (accepted > before && now() < endsAt);
   }
 
   async function drain(): Promise<void> {
@@ -140,16 +140,16 @@ export function createListener(options: ListenerOptions): Listener {
     await acceptWaiting();
     // `close` of http.Server would stop the timer that ends slow requests, and would then wait for these requests forever.
     const closed = new Promise((resolve) => NetServer.prototype.close.call(http1.server, resolve));
-    const cutSilent = setTimeout(() => {
+    const cutSilent = after(silentMaxMs, () => {
       for (const socket of unidentified) {
         socket.destroy();
       }
-    }, silentMaxMs);
-    // `setImmediate` waits until all arrived bytes are read. Unread bytes would reset a connection that is closed.
-    const sweep = setInterval(() => setImmediate(() => http1.server.closeIdleConnections()), sweepIntervalMs);
+    });
+    // `soon` waits until all arrived bytes are read. Unread bytes would reset a connection that is closed.
+    const sweep = every(sweepIntervalMs, () => soon(() => http1.server.closeIdleConnections()));
     await closed;
-    clearTimeout(cutSilent);
-    clearInterval(sweep);
+    cutSilent.cancel();
+    sweep.cancel();
     http1.server.close();
   }
 
@@ -169,12 +169,12 @@ export function createListener(options: ListenerOptions): Listener {
     stop(deadlineMs) {
       stopped ??= drain();
       if (deadlineMs !== undefined) {
-        const deadline = setTimeout(() => {
+        const deadline = after(deadlineMs, () => {
           for (const socket of connections) {
             socket.destroy();
           }
-        }, deadlineMs);
-        const clear = () => clearTimeout(deadline);
+        });
+        const clear = () => deadline.cancel();
         stopped.then(clear, clear);
       }
       return stopped;
@@ -214,12 +214,12 @@ function sniffProtocol(
   const giveUp = () => socket.destroy();
   // If a connection breaks this early, there is no request to log.
   const ignore = () => {};
-  const timer = setTimeout(giveUp, timeoutMs);
+  const timer = after(timeoutMs, giveUp);
   const begin = () => socket.on("readable", read);
-  const waiting = waitMs > 0 ? setTimeout(begin, waitMs) : undefined;
+  const waiting = waitMs > 0 ? after(waitMs, begin) : undefined;
   const stop = () => {
-    clearTimeout(timer);
-    clearTimeout(waiting);
+    timer.cancel();
+    waiting?.cancel();
     socket.off("readable", read).off("end", giveUp).off("error", ignore).off("close", stop);
   };
   socket.on("end", giveUp).on("error", ignore).on("close", stop);

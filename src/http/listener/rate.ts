@@ -1,3 +1,5 @@
+import { now } from "../../time/time.ts";
+
 /** Counts what each holder, such as an address, uses in a window. All holders share the beginning of a window. */
 interface Rate {
   /** False if the holder has used up its window. Otherwise counts `cost`, even if more is used than the window has. */
@@ -8,15 +10,15 @@ interface Rate {
   readonly endsInMs: number;
 }
 
-export function createRate(max: number, windowMs: number, now = () => performance.now()): Rate {
+export function createRate(max: number, windowMs: number, clock = now): Rate {
   const used = new Map<string, number>();
   let endsAt = Number.NEGATIVE_INFINITY;
 
   function usedBy(holder: string): number {
-    if (now() >= endsAt) {
+    if (clock() >= endsAt) {
       // Forgets every holder, so that the memory is bounded by the holders of one window.
       used.clear();
-      endsAt = now() + windowMs;
+      endsAt = clock() + windowMs;
     }
     return used.get(holder) ?? 0;
   }
@@ -35,7 +37,7 @@ export function createRate(max: number, windowMs: number, now = () => performanc
     },
     add,
     get endsInMs() {
-      return Math.max(0, endsAt - now());
+      return Math.max(0, endsAt - clock());
     },
   };
 }

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { ownerNow, runAs } from "../../request/owner.ts";
+import { soon } from "../../time/time.ts";
 import { endSoon } from "../lingering-close.ts";
 import { headerBytes } from "./header-bytes.ts";
 import type { ListenerLimits } from "./limits.ts";
@@ -47,8 +48,8 @@ export function createRequestQueue(
       // This was the last answer on the connection, so the waiting requests are never answered.
       waiting = [];
     }
-    // `setImmediate` lets other connections run before the next request, which does not belong to the ended request.
-    runAs(connection, () => setImmediate(beginNext));
+    // `soon` lets other connections run before the next request, which does not belong to the ended request.
+    runAs(connection, () => soon(beginNext));
   }
 
   function waitingBytes(more: ServerResponse): number {

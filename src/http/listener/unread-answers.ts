@@ -1,6 +1,7 @@
 import { constants } from "node:http2";
 import { outcomeOf } from "../../request/context.ts";
 import { outsideRequests } from "../../request/owner.ts";
+import { every, now, soon, type Timer } from "../../time/time.ts";
 import type { NodeResponse } from "../message.ts";
 
 /** Closes answers whose clients read nothing, because the bytes that wait for them stay in memory. */
@@ -26,33 +27,35 @@ interface Watched {
  */
 export function createUnreadAnswers(unreadMs: number, isHeapFull: () => boolean): UnreadAnswers {
   const answers = new Map<NodeResponse, Watched>();
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
 
   function look(): void {
-    const now = performance.now();
+    const nowMs = now();
     const isFull = isHeapFull();
     for (const [res, watched] of answers) {
       const waiting = waitingBytes(res);
       if (waiting === 0 || waiting < watched.waiting) {
-        watched.readAt = now;
-      } else if (Math.max(watched.readAt, pieceSentAt(res)) <= (isFull ? watched.lookedAt : now - unreadMs)) {
+        watched.readAt = nowMs;
+      } else if (
+        Math.max(watched.readAt, pieceSentAt(res)) <= (isFull ? watched.lookedAt : nowMs - unreadMs)
+      ) {
         closeUnread(res);
       }
       watched.waiting = waiting;
-      watched.lookedAt = now;
+      watched.lookedAt = nowMs;
     }
   }
 
   /** Waits until the bytes that other timers have just written are sent. */
   function lookLater(): void {
-    setImmediate(() => setImmediate(look));
+    soon(() => soon(look));
   }
 
   return {
     watch(res) {
-      const watched = { lookedAt: Number.NEGATIVE_INFINITY, waiting: 0, readAt: performance.now() };
+      const watched = { lookedAt: Number.NEGATIVE_INFINITY, waiting: 0, readAt: now() };
       answers.set(res, watched);
-      timer ??= outsideRequests(() => setInterval(lookLater, Math.min(lookEveryMs, unreadMs / 4)));
+      timer ??= outsideRequests(() => every(Math.min(lookEveryMs, unreadMs / 4), lookLater));
       // The client has read bytes, even if as many bytes wait again at the next look.
       const read = () => {
         watched.waiting = Number.POSITIVE_INFINITY;
@@ -61,7 +64,7 @@ export function createUnreadAnswers(unreadMs: number, isHeapFull: () => boolean)
       res.once("close", () => {
         answers.delete(res);
         if (answers.size === 0) {
-          clearInterval(timer);
+          timer?.cancel();
           timer = undefined;
         }
       });

@@ -1,5 +1,4 @@
 import type { ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { encodeEnvelope } from "@connectrpc/connect/protocol";
 import {
@@ -13,6 +12,7 @@ import type { NodeRequest, RequestHandler } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import { ClientDisconnected, contextOf, mediaTypeOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
+import { sleep } from "../../time/time.ts";
 import { refuseCall } from "./refuse-call.ts";
 
 interface ConstantCheckOptions {
@@ -69,7 +69,7 @@ export function createConstantCheck({ path, names, ready }: ConstantCheckOptions
     try {
       const body = await Promise.race([
         readBytes(req, bodyMaxBytes, () => {}),
-        sleep(bodyMaxMs, overRate(), { signal: waiting.signal }),
+        sleep(bodyMaxMs, { signal: waiting.signal }).then(overRate),
       ]);
       if (body instanceof KibitzError) {
         return body;

@@ -12,6 +12,7 @@ import {
   preferredType,
 } from "../../http/message.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
+import { after, now } from "../../time/time.ts";
 import { type Framer, framersOf } from "./framers.ts";
 import { createRequestReader, type RequestReaderOptions } from "./read-request.ts";
 import { type Route, streamOfRoute } from "./routes.ts";
@@ -57,7 +58,7 @@ export function createRouteHandler(
     const { framer } = representation;
     const call = callOf(req, res, admitted, representation.route);
     const { message, unreadable } = await representation.read(req, admitted, call);
-    const startedAt = performance.now();
+    const startedAt = now();
     const messages = representation
       .call(message, { ...call, ...(unreadable && { unreadable }) })
       [Symbol.asyncIterator]();
@@ -110,14 +111,14 @@ async function begin(
   return first;
 }
 
-/** Waits for `first`, at most until `dueAt`, a value of `performance.now()`. Rejects with an error of `first` before this time. */
+/** Waits for `first`, at most until `dueAt`, a value of `now()`. Rejects with an error of `first` before this time. */
 async function settledBy(dueAt: number, first: Promise<unknown>): Promise<void> {
   const { promise: due, resolve } = Promise.withResolvers<void>();
-  const timer = setTimeout(resolve, Math.max(0, dueAt - performance.now()));
+  const timer = after(Math.max(0, dueAt - now()), resolve);
   try {
     await Promise.race([first, due]);
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
   }
 }
 

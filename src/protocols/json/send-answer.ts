@@ -4,6 +4,7 @@ import { errorFromUnknown } from "../../errors/errors.ts";
 import { problemFromError } from "../../errors/problem.ts";
 import { abortResponse, endInParts, isGone, type NodeResponse, writePart } from "../../http/message.ts";
 import type { RequestOutcome } from "../../request/context.ts";
+import { after, now, type Timer } from "../../time/time.ts";
 
 export interface AnswerForm {
   readonly contentType: string;
@@ -15,7 +16,7 @@ export interface AnswerForm {
 
 interface AnswerTimes {
   readonly heartbeatMs: number;
-  /** The first heartbeat is sent `heartbeatMs` after this time, which is a value of `performance.now()`. */
+  /** The first heartbeat is sent `heartbeatMs` after this time, which is a value of `now()`. */
   readonly startedAt: number;
 }
 
@@ -33,7 +34,7 @@ export async function sendAnswer(
   let pendingText: string | undefined = "";
   /** Resolves when all text that was written so far has been sent. Resolves with false if the client has disconnected. */
   let sent = Promise.resolve(true);
-  let timer: NodeJS.Timeout | undefined;
+  let timer: Timer | undefined;
   /** The error of a heartbeat that could not be sent. It ends the answer. */
   let beatError: unknown;
 
@@ -45,12 +46,12 @@ export async function sendAnswer(
     });
   };
   const beatIn = (ms: number) => {
-    clearTimeout(timer);
-    timer = setTimeout(beat, ms);
+    timer?.cancel();
+    timer = after(ms, beat);
   };
   /** Sends texts one after the other, because a heartbeat must not be sent in the middle of a part. */
   const send = async (text: string) => {
-    clearTimeout(timer);
+    timer?.cancel();
     const own = sent.then((isRead) => isRead && writePart(res, text));
     sent = own;
     const isRead = await own;
@@ -82,14 +83,14 @@ export async function sendAnswer(
     if (pendingText === undefined) {
       res.end();
     } else {
-      clearTimeout(timer);
+      timer?.cancel();
       const body = Buffer.from(pendingText);
       sendHeadOf(["Content-Length", String(body.length)]);
       endInParts(res, body);
     }
   };
 
-  beatIn(Math.max(0, startedAt + heartbeatMs - performance.now()));
+  beatIn(Math.max(0, startedAt + heartbeatMs - now()));
   try {
     for await (const part of parts) {
       if (!(await take(part))) {
@@ -106,7 +107,7 @@ export async function sendAnswer(
     }
     throw beatError ?? thrown;
   } finally {
-    clearTimeout(timer);
+    timer?.cancel();
   }
 }
 

@@ -24,6 +24,7 @@ import {
   type RequestOutcome,
 } from "../../request/context.ts";
 import { isJsonObject, type Plain } from "../../text/plain-text.ts";
+import { every, now } from "../../time/time.ts";
 import { type Answerers, createCaller } from "./caller.ts";
 import {
   batchVersion,
@@ -137,7 +138,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       return;
     }
     const left = leaveSignal(res);
-    const working = setInterval(() => keepOpen(res), keepOpenMs);
+    const working = every(keepOpenMs, () => keepOpen(res));
     try {
       const answers: unknown[] = [];
       let hasLine = false;
@@ -153,7 +154,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       const response = answers.length > 0 ? Response.json(answers) : new Response(null, { status: 202 });
       await sendResponse(res, response, outcome);
     } finally {
-      clearInterval(working);
+      working.cancel();
     }
   }
 
@@ -202,7 +203,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
     sent: Plain,
     admitted: AdmittedCall,
   ): Promise<void> {
-    const working = setInterval(() => keepOpen(res), keepOpenMs);
+    const working = every(keepOpenMs, () => keepOpen(res));
     try {
       const { exchange } = await import("./exchange.ts");
       const peer = peerOf(req, admitted, leaveSignal(res), options);
@@ -214,7 +215,7 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
       await peer.counted();
       await sendResponse(res, response, outcomeOf(req));
     } finally {
-      clearInterval(working);
+      working.cancel();
     }
   }
 
@@ -250,7 +251,7 @@ function peerOf(
     left,
     hold: () => holdCall(outcome),
     callerFor(signal: AbortSignal) {
-      const startedAt = performance.now();
+      const startedAt = now();
       return createCaller({
         plain,
         rulebook,

@@ -18,6 +18,7 @@ import type { Call, Implementation } from "../../calls/call.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
+import { timeoutSignal } from "../../time/time.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface ReflectionOptions {
@@ -52,7 +53,7 @@ export function createReflection(options: ReflectionOptions): readonly Implement
     answers ??= createAnswers(services, options.files);
     const sent = new Set<DescFile>();
     let answered = 0;
-    const over = AbortSignal.any([signal, stopping, AbortSignal.timeout(lifeMs)]);
+    const over = AbortSignal.any([signal, stopping, timeoutSignal(lifeMs)]);
     for await (const request of untilAborted(requests, over)) {
       if (++answered > answersMax) {
         const detail = `A reflection stream answers at most ${answersMax} requests.`;

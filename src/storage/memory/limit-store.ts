@@ -1,3 +1,4 @@
+import { now, wall } from "../../time/time.ts";
 import type {
   AdmissionAnswer,
   AdmissionRequest,
@@ -36,7 +37,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     const { endsInMs } = windows.add(window, engineMs);
     if (usage) {
       const { rate, subject } = window;
-      keep({ rate, subject, engineMs, resetsAt: Date.now() + endsInMs });
+      keep({ rate, subject, engineMs, resetsAt: wall() + endsInMs });
     }
   }
 
@@ -54,7 +55,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     if (requests.some(({ quota }, index) => usedOf(uses.requests[index]) + count > quota)) {
       return { kind: "full", ...uses };
     }
-    const takenAt = performance.now();
+    const takenAt = now();
     const after = requests.map((window) => windows.add(window, count));
     const taken = concurrent === undefined ? undefined : places.take(subject, expectedMs);
     const place: AdmittedSearch = {
@@ -64,7 +65,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
         for (const window of engineMs > 0 ? engineTime : []) {
           addEngineTime(window, engineMs);
         }
-        const elapsedMs = performance.now() - takenAt;
+        const elapsedMs = now() - takenAt;
         for (const [index, window] of givesBack ? requests.entries() : []) {
           // Return requests only to the window that counted them, not to a later window.
           if (elapsedMs < (after[index]?.endsInMs ?? 0)) {
@@ -92,7 +93,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     addRefusals: async (window, count) => windows.add(window, count),
     usesOf: async (asked) => asked.map(windows.of),
     async restore(windowMsOf) {
-      const now = Date.now();
+      const now = wall();
       for (const { rate, subject, engineMs, resetsAt } of (await usage?.current(now)) ?? []) {
         const windowMs = windowMsOf(rate);
         if (windowMs === undefined) {
@@ -116,9 +117,9 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
         return;
       }
       try {
-        await usage?.add(written, Date.now());
+        await usage?.add(written, wall());
       } catch (error) {
-        written.filter(({ resetsAt }) => resetsAt > Date.now()).forEach(keep);
+        written.filter(({ resetsAt }) => resetsAt > wall()).forEach(keep);
         throw error;
       }
     },

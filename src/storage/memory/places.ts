@@ -1,3 +1,4 @@
+import { now } from "../../time/time.ts";
 import type { RunningSearch } from "../ports.ts";
 
 /** Counts the searches in flight of each caller in this process. Other instances count batches and reviews instead. */
@@ -6,7 +7,7 @@ export function createPlaces(onFreed: (subject: string) => void = () => {}) {
   return {
     /** Counts one more search in flight until the result is disposed of. */
     take(subject: string, expectedMs: number): Disposable {
-      const place = { at: performance.now(), expectedMs };
+      const place = { at: now(), expectedMs };
       const places = taken.get(subject) ?? new Set();
       taken.set(subject, places.add(place));
       return {
@@ -22,10 +23,10 @@ export function createPlaces(onFreed: (subject: string) => void = () => {}) {
       };
     },
     of(subject: string): readonly RunningSearch[] {
-      const now = performance.now();
+      const nowMs = now();
       return Array.from(taken.get(subject) ?? [], ({ at, expectedMs }) => ({
         expectedMs,
-        elapsedMs: now - at,
+        elapsedMs: nowMs - at,
       }));
     },
   };

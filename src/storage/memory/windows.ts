@@ -1,3 +1,4 @@
+import { now } from "../../time/time.ts";
 import type { LimitWindow, WindowUse } from "../ports.ts";
 
 /** Ended windows are first removed at this number of windows, and again each time the number of windows has doubled. */
@@ -7,7 +8,7 @@ export function createWindows() {
   const begun = new Map<string, { used: number; readonly endsAt: number }>();
   let sweptAt = sweptMin;
   // Use a monotonic clock, because the wall clock may be set back.
-  const clock = () => Math.floor(performance.now());
+  const clock = () => Math.floor(now());
 
   function running(name: string) {
     const window = begun.get(name);

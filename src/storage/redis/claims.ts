@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import { setTimeout as sleep } from "node:timers/promises";
+import { every, sleep } from "../../time/time.ts";
 import type { SearchClaim, SearchClaims, WatchedSearch } from "../ports.ts";
 import type { ValueFormat } from "../value-format.ts";
 import { nameOf, valueFrom } from "./cache.ts";
@@ -52,13 +52,13 @@ export function createRedisClaims<T>(
 
   function held(keys: readonly [claim: string, found: string], id: string): SearchClaim<T> {
     const [claim, found] = keys;
-    const renewing = setInterval(() => renew(claim, id, leaseMs), renewMs);
+    const renewing = every(renewMs, () => renew(claim, id, leaseMs));
     return {
       publish(value) {
         void redis.boundedCall("SET", [found], [id + JSON.stringify(value), "PX", answerMs]);
       },
       [Symbol.dispose]() {
-        clearInterval(renewing);
+        renewing.cancel();
         renew(claim, id, 0);
       },
     };
@@ -99,14 +99,14 @@ export function createRedisClaims<T>(
         },
         async taken(signal) {
           while (!isTaken) {
-            await sleep(queuePollMs, undefined, { signal }).catch(() => signal.throwIfAborted());
+            await sleep(queuePollMs, { signal }).catch(() => signal.throwIfAborted());
             await look(brief);
           }
           signal.throwIfAborted();
         },
         async answer(signal) {
           while (isTaken && answer === undefined && !signal.aborted) {
-            await sleep(pollMs, undefined, { signal }).catch(() => {});
+            await sleep(pollMs, { signal }).catch(() => {});
             if (!signal.aborted) {
               await look(patient);
             }

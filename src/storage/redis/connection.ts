@@ -5,6 +5,7 @@ import { SpanKind } from "@opentelemetry/api";
 import { createClient, ErrorReply } from "@redis/client";
 import type { Meter } from "../../metrics/meter.ts";
 import { outsideRequests } from "../../request/owner.ts";
+import { after, every, now, soon, type Timer } from "../../time/time.ts";
 import { inSpan } from "../../tracing/spans.ts";
 import { StoreUnavailable } from "../ports.ts";
 import { textsOf } from "./replies.ts";
@@ -131,7 +132,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
   let health: RedisHealth = { kind: "down", why: "it was not reached yet" };
   let reason: string | undefined;
   let client: Client | undefined;
-  /** Redis's clock minus `performance.now()`, in milliseconds. Undefined until Redis has replied once. */
+  /** Redis's clock minus `now()`, in milliseconds. Undefined until Redis has replied once. */
   let aheadMs: number | undefined;
   let pausedUntil = Number.NEGATIVE_INFINITY;
 
@@ -154,18 +155,18 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     const fresh = newClient(url, allTimes);
     client = fresh;
     replaced?.destroy();
-    let late: NodeJS.Timeout | undefined;
+    let late: Timer | undefined;
     fresh.on("connect", () => {
-      late = setTimeout(() => fresh === client && lose(new Timeout(connectMaxMs)), connectMaxMs).unref();
+      late = after(connectMaxMs, () => fresh === client && lose(new Timeout(connectMaxMs))).unref();
     });
     fresh.on("error", (error) => {
-      clearTimeout(late);
+      late?.cancel();
       if (fresh === client) {
         become("down", error);
       }
     });
     fresh.on("ready", () => {
-      clearTimeout(late);
+      late?.cancel();
       if (fresh !== client) {
         fresh.destroy();
         return;
@@ -196,7 +197,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
     if (!probed?.isReady) {
       return;
     }
-    const sentAt = performance.now();
+    const sentAt = now();
     const write = ["SET", `${prefix}probe`, "", "PX", "1000"];
     call({ command: "SET", isProbe: true }, () =>
       Promise.all([probed.sendCommand(write), probed.sendCommand(["TIME"])]),
@@ -204,7 +205,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
       ([, time]) => {
         const [seconds, microseconds] = textsOf(time).map(Number);
         const timeMs = (seconds ?? Number.NaN) * 1000 + (microseconds ?? 0) / 1000;
-        aheadMs = boundOf(aheadMs, { least: timeMs - performance.now(), most: timeMs - sentAt });
+        aheadMs = boundOf(aheadMs, { least: timeMs - now(), most: timeMs - sentAt });
         if (probed === client) {
           become("up");
         }
@@ -217,10 +218,10 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
 
   async function call<T>(operation: Operation, work: (ready: Client) => Promise<T>): Promise<T> {
     const { command, script, isProbe = false } = operation;
-    const startedAt = performance.now();
+    const startedAt = now();
     const name = isProbe ? "probe" : (script ?? command.toLowerCase());
     const count = (failure?: string) =>
-      meter?.redisOperation({ name, seconds: (performance.now() - startedAt) / 1000, failure });
+      meter?.redisOperation({ name, seconds: (now() - startedAt) / 1000, failure });
     try {
       const reply = await inSpan(
         script === undefined ? command : `${command} ${script}`,
@@ -292,24 +293,24 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
 
   connect();
   const error = await firstOutcome.promise;
-  const heart = setInterval(beat, heartbeatMs);
+  const heart = every(heartbeatMs, beat);
   const redis: Redis = {
     get health() {
       return health;
     },
     changes,
-    now: () => (aheadMs === undefined ? undefined : performance.now() + aheadMs),
-    deadline: () => (aheadMs === undefined ? undefined : performance.now() + aheadMs + operationMaxMs),
+    now: () => (aheadMs === undefined ? undefined : now() + aheadMs),
+    deadline: () => (aheadMs === undefined ? undefined : now() + aheadMs + operationMaxMs),
     ask: (command, keys, args = []) => askFor(command, keys, args),
     async boundedCall(command, keys, args = []) {
-      if (health.kind === "down" || performance.now() < pausedUntil) {
+      if (health.kind === "down" || now() < pausedUntil) {
         return undefined;
       }
       try {
         return await askFor(command, keys, args, boundedCallMaxMs);
       } catch {
         // Ignore the error: it was logged, or Redis was only slow.
-        pausedUntil = performance.now() + pauseAfterTimeoutMs;
+        pausedUntil = now() + pauseAfterTimeoutMs;
         return undefined;
       }
     },
@@ -325,7 +326,7 @@ export async function openRedis({ url, prefix, times, meter }: RedisOptions): Pr
       );
     },
     [Symbol.dispose]() {
-      clearInterval(heart);
+      heart.cancel();
       client?.destroy();
       client = undefined;
       health = { kind: "down", why: "its connection was closed" };
@@ -377,11 +378,11 @@ function newClient(url: string, { connectMaxMs, retryMinMs, retryMaxMs }: RedisT
 /** Rejects with a Timeout after `maxMs`. Accepts a reply that arrived in time, but was read late by a busy thread. */
 async function bounded<T>(reply: Promise<T>, maxMs: number): Promise<T> {
   const { promise: late, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => setImmediate(() => reject(new Timeout(maxMs))), maxMs);
+  const timer = after(maxMs, () => soon(() => reject(new Timeout(maxMs))));
   try {
     return await Promise.race([reply, late]);
   } finally {
-    clearTimeout(timer);
+    timer.cancel();
   }
 }
 

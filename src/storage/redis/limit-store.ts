@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { every, now } from "../../time/time.ts";
 import {
   type AdmissionAnswer,
   type AdmissionRequest,
@@ -66,7 +67,7 @@ export function createRedisLimitStore(
       redis.run(holdScript, keys, [heldMs, ...some.map(([place]) => place)]).catch(() => {});
     }
   }
-  const timer = setInterval(renewEntries, heldMs / renewals).unref();
+  const timer = every(heldMs / renewals, renewEntries).unref();
   // Renew at once, because Redis may have restarted and lost the entries.
   redis.changes.on("change", renewEntries);
 
@@ -78,9 +79,9 @@ export function createRedisLimitStore(
 
     function leave(engineMs: number, givesBack: boolean): void {
       const engineTime = engineMs > 0 ? asked.engineTime : [];
-      const now = performance.now();
+      const nowMs = now();
       // Return requests only to the window that counted them, not to a later window.
-      const back = givesBack ? asked.requests.filter((_, index) => now < (ends[index] ?? 0)) : [];
+      const back = givesBack ? asked.requests.filter((_, index) => nowMs < (ends[index] ?? 0)) : [];
       const isFreed = entries.delete(place);
       if (!isFreed && engineTime.length === 0 && back.length === 0) {
         return;
@@ -116,7 +117,7 @@ export function createRedisLimitStore(
     const args: EnterArguments = { ...rest, latestMs: redis.deadline(), turn, turnMs, name, heldMs };
     const windows = [...asked.engineTime, ...asked.requests];
     const keys = [placesOf(asked), turnsOf(asked), ...windows.map(windowOf)];
-    const askedAt = performance.now();
+    const askedAt = now();
     const [kind, first, second, third] = listOf(await redis.run(enterScript, keys, [JSON.stringify(args)]));
     switch (kind) {
       case "late":
@@ -187,7 +188,7 @@ export function createRedisLimitStore(
           );
     },
     async [Symbol.asyncDispose]() {
-      clearInterval(timer);
+      timer.cancel();
       redis.changes.off("change", renewEntries);
       await lastLeave;
     },

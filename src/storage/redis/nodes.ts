@@ -1,4 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
+import { sleep } from "../../time/time.ts";
 import { type Redis, redisScript } from "./connection.ts";
 import { textsOf } from "./replies.ts";
 
@@ -56,7 +56,7 @@ export function joinNodes(redis: Redis, { id, everyMs }: NodesOptions): Nodes {
       } catch {
         // Ignore the failure: the connection has logged a failure of Redis, and a failure of the report must not end the process.
       }
-      await sleep(everyMs, undefined, { signal: left.signal }).catch(() => {});
+      await sleep(everyMs, { signal: left.signal }).catch(() => {});
     }
   }
 

@@ -3,6 +3,7 @@ import { rmSync } from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { outsideRequests } from "../../request/owner.ts";
+import { after, type Timer } from "../../time/time.ts";
 import { type AnswerStore, type StoreWatch, unwatched } from "../ports.ts";
 import type { ValueFormat } from "../value-format.ts";
 import { inodeOf, isBusy, makeFolder, restrictToOwner, transaction } from "./database.ts";
@@ -40,7 +41,7 @@ export function openSqliteAnswerStore<T>(
   const waiting = new Map<string, string>();
   let file: AnswerFile | undefined;
   let ended = false;
-  let flushing: NodeJS.Timeout | undefined;
+  let flushing: Timer | undefined;
 
   const hashOf = (key: string): Uint8Array => hash("sha256", `${format.version}|${key}`, "buffer");
   const valueFrom = (text: string | undefined) =>
@@ -105,13 +106,13 @@ export function openSqliteAnswerStore<T>(
 
   function flushSoon(ms = flushMs): void {
     flushing ??= outsideRequests(() =>
-      setTimeout(() => {
+      after(ms, () => {
         flushing = undefined;
         const isWritten = writeSome();
         if (waiting.size > 0) {
           flushSoon(isWritten ? pauseMs : retryMs);
         }
-      }, ms).unref(),
+      }).unref(),
     );
   }
 
@@ -134,7 +135,7 @@ export function openSqliteAnswerStore<T>(
       while (waiting.size > 0 && writeSome()) {
         // Repeat until all values are written, or a write fails.
       }
-      clearTimeout(flushing);
+      flushing?.cancel();
       ended = true;
       close();
     },

@@ -1,7 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { setTimeout as sleep } from "node:timers/promises";
+import { now, sleep } from "../../time/time.ts";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
 
 /** Never change a migration that was released. Append a new migration instead. */
@@ -144,14 +144,14 @@ export class Database extends DatabaseSync {
   }
 
   async #retried<T>(what: "read" | "write", work: () => T): Promise<T> {
-    const until = performance.now() + this.#busyMaxMs;
+    const until = now() + this.#busyMaxMs;
     for (;;) {
       try {
         const result = work();
         this.#watch.worked(what);
         return result;
       } catch (error) {
-        if (isBusy(error) && performance.now() < until) {
+        if (isBusy(error) && now() < until) {
           await sleep(busyRetryMs);
           continue;
         }
