@@ -192,11 +192,7 @@ test.each([
     'function start() { res.once("close", async () => {}); }',
     "start: an async listener",
   ],
-  [
-    "an async timer",
-    "const start = () => { after(1, async function () {}); };",
-    "start: an async listener",
-  ],
+  ["an async timer", "const start = () => { after(1, async function () {}); };", "start: an async listener"],
   [
     "an async function as a listener",
     "async function end() {}\nreq.on('end', end);",
