@@ -1,6 +1,5 @@
 import type { Access } from "../access/access.ts";
 import type { Engines } from "../engine/engines.ts";
-import { KibitzError } from "../errors/errors.ts";
 import { createBodyBudget } from "../http/body-budget.ts";
 import { corsOfUnparsed, createCors } from "../http/listener/cors.ts";
 import type { ListenerLimits } from "../http/listener/limits.ts";
@@ -18,12 +17,12 @@ import type { Metrics } from "../metrics/metrics.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
 import { createHeapCheck } from "../thread/heap.ts";
-import { after, every, type Timer } from "../time/time.ts";
 import { createBeginSpan } from "../tracing/server-span.ts";
-import { accessTimes, connectionLimits, openAccess } from "./access.ts";
+import { connectionLimits } from "./access.ts";
 import { ConfigError } from "./config.ts";
 import { createDegraded, type Degraded } from "./degraded.ts";
 import { descriptorsFor } from "./descriptors.ts";
+import { notServing, openService, type ServiceTimes } from "./open-service.ts";
 import { shownPlans } from "./plans.ts";
 import {
   checkCredential,
@@ -38,22 +37,13 @@ import {
   refuseUnknown,
   tracedPaths,
 } from "./protocols.ts";
-import { connectRedis, type SharingTimes } from "./redis.ts";
-import { createService, type Service } from "./service.ts";
+import type { SharingTimes } from "./redis.ts";
+import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
-import { openStore } from "./store.ts";
-
-const appTimes = {
-  ...accessTimes,
-  /** Milliseconds that searches may still run after the server has begun to stop. Longer searches are stopped. */
-  drainMs: 15_000,
-} as const;
-
-type AppTimes = { readonly [Time in keyof typeof appTimes]: number };
 
 type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsServer, "serveProbes">>;
 
-export interface AppOptions extends Partial<AppTimes> {
+export interface AppOptions extends Partial<ServiceTimes> {
   readonly metrics?: ServiceMetrics | undefined;
   /**
    * Measures whether the thread is too busy. While the thread is too busy, calls are rejected. Disposed of when the app stops.
@@ -65,15 +55,6 @@ export interface AppOptions extends Partial<AppTimes> {
   /** The number of refused calls in a second that get a log line of their own. */
   readonly refusalLinesMax?: number;
 }
-
-/**
- * Milliseconds for which the server stops each running search. Then it rejects all calls that still wait: for a search of another
- * node, for a search of their caller, for an engine, or in a queue that is too long.
- */
-const cutMaxMs = 2000;
-
-/** Milliseconds that the server waits for the answers of calls after it has begun to stop searches. Must exceed `cutMaxMs`. */
-const answerMaxMs = 5000;
 
 export interface App {
   readonly url: string;
@@ -100,7 +81,6 @@ export async function startApp(
     ...times
   }: AppOptions = {},
 ): Promise<App> {
-  const { drainMs, ...storeTimes } = { ...appTimes, ...times };
   /** Closes everything after the last call or after a failed start, in reverse order. */
   const open = new AsyncDisposableStack();
   open.use(lag);
@@ -191,33 +171,33 @@ export async function startApp(
       );
     });
 
-    const redis = open.use(await connectRedis(config, log, { times: redisTimes, degraded, meter }));
-    const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, config, log, redisTimes));
-    const keysAndLimits = open.use(await openAccess(config, log, storeTimes, { node, degraded }));
-    healthAndReflection = createHealthAndReflection(
-      { ...readiness, addressOf: keysAndLimits.addressOf },
-      bodies,
-      log,
-      meter,
-    );
-    access = keysAndLimits;
-
-    const engines = await opening;
-    const store = open.use(openStore(config, log, degraded));
-    open.use(engines);
-    const ending = new AbortController();
-    const service = createService(engines, access, config, log, {
-      ending: ending.signal,
-      store,
-      shared: node?.answers,
+    const opened = await openService(config, log, opening, {
+      port,
+      degraded,
       writeLine,
       meter,
+      redis: redisTimes,
+      times,
+      onAccess(opened) {
+        access = opened;
+        const state = { ...readiness, addressOf: opened.addressOf };
+        healthAndReflection = createHealthAndReflection(state, bodies, log, meter);
+      },
     });
-    node?.announce(service, port);
+    open.use(opened);
+    const { service, engines } = opened;
     if (metrics) {
-      watchService(metrics, service, engines, access, degraded);
+      watchService(metrics, service, engines, opened.access, degraded);
     }
-    protocols = createProtocols(service, { access, lag, bodies, config, heartbeatMs, writeLine, log });
+    protocols = createProtocols(service, {
+      access: opened.access,
+      lag,
+      bodies,
+      config,
+      heartbeatMs,
+      writeLine,
+      log,
+    });
 
     const { defaultBuild } = engines.catalog.latest;
     const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");
@@ -228,19 +208,9 @@ export async function startApp(
       protocols = undefined;
       engines.changes.off("change", follow);
       readiness.become("draining");
-      // Repeat this, because a queued search starts whenever another search ends.
-      let cutting: Timer | undefined;
-      const late = after(drainMs, () => {
-        engines.cutShort();
-        cutting = every(100, () => engines.cutShort());
-      });
-      const last = after(drainMs + cutMaxMs, () => ending.abort(notServing(true)));
       try {
-        await listener.stop(drainMs + answerMaxMs);
+        await opened.endCalls((maxMs) => listener.stop(maxMs));
       } finally {
-        late.cancel();
-        last.cancel();
-        cutting?.cancel();
         await open.disposeAsync();
       }
     };
@@ -270,14 +240,6 @@ function wayOut({ code = "" }: NodeJS.ErrnoException): string {
     default:
       return "";
   }
-}
-
-function notServing(isStopping: boolean): KibitzError {
-  return isStopping
-    ? new KibitzError("shutting_down", "This server is stopping and accepts no new work.", {
-        retryAfterMs: 5000,
-      })
-    : new KibitzError("starting", "The engine is being started.", { retryAfterMs: 1000 });
 }
 
 function watchService(
