@@ -4,8 +4,8 @@ import {
   documentWithAnswers,
   partsOf,
   plainSettings,
-  shownField,
   shownJson,
+  shownReview,
   textOf,
 } from "../tools/shown-answers.ts";
 import { useApp } from "./support/running-app.ts";
@@ -28,14 +28,15 @@ test("docs/api.md has an example for each of the five JSON routes", () => {
 test("every answer in README.md and docs/api.md is compared with a real answer", () => {
   const all = documents.map(textOf).join("\n");
   const shown = [...all.matchAll(/```sh\ncurl [^`]+```\n+(?:<details>.*\n+)?```(?:json|text)\n/g)];
-  const compared = [...all.matchAll(shownJson), ...all.matchAll(shownField)];
+  const compared = [...all.matchAll(shownJson)];
   expect(compared).toHaveLength(shown.length);
   expect(compared).toHaveLength(9);
+  expect([...all.matchAll(shownReview)]).toHaveLength(1);
 });
 
 test("README.md is short and begins with a first request", () => {
   const lines = textOf("README.md").split("\n");
-  const [, firstCommand] = textOf("README.md").match(new RegExp(shownField.source)) ?? [];
+  const [, firstCommand] = textOf("README.md").match(new RegExp(shownJson.source)) ?? [];
   expect(lines.length).toBeLessThan(200);
   expect(lines.slice(0, 25).join("\n")).toContain("npm install && npm start");
   expect(lines.slice(0, 25).join("\n")).toContain(firstCommand);

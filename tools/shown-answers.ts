@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { isDeepStrictEqual } from "node:util";
+import { runKibitz } from "../test/cli/run-kibitz.ts";
 import { oldMessage, send } from "../test/protocols/mcp/messages.ts";
 import { compactJson } from "../test/support/compact-json.ts";
 import { withoutChance } from "../test/support/without-chance.ts";
@@ -25,8 +26,8 @@ export const textOf = (path: string) => readFileSync(new URL(path, root), "utf8"
 
 /** Matches a curl command and the JSON response below it, which may be inside `<details>`. */
 export const shownJson = /```sh\n(curl [^`]+)```\n+(?:<details>.*\n+)?```json\n((?:.*\n)*?)```/g;
-/** Matches a curl command that selects one field of the response with jq. */
-export const shownField = /```sh\n(curl [^`]+) \| jq -r '\.(\w+) \/\/ \.detail'\n```\n+```text\n(.*)\n```/g;
+/** Matches a review on the command line, and the printed text below it. */
+export const shownReview = /```sh\necho '(.+)' \| npx \S+ (review.*)\n```\n+```text\n([\s\S]+?)\n```/g;
 /** Matches a tool call in the documentation for agents, and the response text below it. */
 const shownTool = /A call of `(\w+)` with `(\{.+\})`.*:\n\n```text\n([\s\S]+?)\n```/g;
 
@@ -44,8 +45,12 @@ export async function documentWithAnswers(path: string, url: string): Promise<st
       replace(found, old, answer);
     }
   }
-  for (const [found, command = "", field = "", old = ""] of text.matchAll(shownField)) {
-    replace(found, old, String((await answerTo(command, url))[field]));
+  for (const [found, game = "", command = "", old = ""] of text.matchAll(shownReview)) {
+    const { stdout } = await runKibitz([...command.split(" "), "--url", url], {}, [game]);
+    const printed = stdout.trimEnd();
+    if (withoutTime(old) !== withoutTime(printed)) {
+      replace(found, old, printed);
+    }
   }
   for (const [found, name, args = "", old = ""] of text.matchAll(shownTool)) {
     const { body } = await send(url, oldMessage("tools/call", { name, arguments: JSON.parse(args) }));
@@ -54,6 +59,8 @@ export async function documentWithAnswers(path: string, url: string): Promise<st
   }
   return renewed;
 }
+
+const withoutTime = (printed: string) => printed.replace(/ in \d+\s+ms\s+of engine time/, "");
 
 async function answerTo(command: string, url: string): Promise<Readonly<Record<string, unknown>>> {
   const { path, headers, body } = partsOf(command);
