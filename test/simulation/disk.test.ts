@@ -6,7 +6,7 @@ import { expect, test } from "vitest";
 import { createClock } from "./clock.ts";
 import { type DiskFault, mountDisk, simulatedFs, simulatedSqlite } from "./disk.ts";
 
-const path = "/data/node-1/kibitz.db";
+const path = "/simulated/node-1/kibitz.db";
 const always = { node: 1, atMs: 0, forMs: 1000, file: "kibitz.db" } as const;
 
 function mount(...faults: readonly DiskFault[]) {

@@ -1,4 +1,4 @@
-import { constants } from "node:fs";
+import * as fs from "node:fs";
 import { DatabaseSync, type StatementSync } from "node:sqlite";
 import type { Clock } from "./clock.ts";
 import type { EngineWatch } from "./engine.ts";
@@ -59,7 +59,7 @@ function disk(): MountedDisk {
   return mounted;
 }
 
-const folderOf = (node: number) => `/data/node-${node}`;
+const folderOf = (node: number) => `/simulated/node-${node}`;
 
 /** From now on, the modules {@link simulatedSqlite} and {@link simulatedFs} use this disk. */
 export function mountDisk({ faults, clock, watch }: DiskOptions): Disk {
@@ -102,7 +102,7 @@ export function mountDisk({ faults, clock, watch }: DiskOptions): Disk {
   }
 
   mounted = {
-    folders: new Set(["/"]),
+    folders: new Set(),
     files,
     create,
     check(path, operation) {
@@ -267,20 +267,44 @@ class SimulatedDatabaseSync {
 /** Replaces `node:sqlite` in `src/storage`. */
 export const simulatedSqlite = { DatabaseSync: SimulatedDatabaseSync };
 
-/** Replaces `node:fs` in `src/storage`. */
+const isSimulated = (path: string) => /^\/simulated(\/|$)/.test(path);
+
+/** Replaces functions of `node:fs`. Other files than those of a simulated disk are real. */
 export const simulatedFs = {
-  constants,
-  accessSync(): void {},
-  chmodSync(): void {},
-  existsSync: (path: string): boolean => disk().folders.has(path) || disk().files.has(path),
-  mkdirSync: (path: string): void => void disk().folders.add(path),
-  statSync(path: string): { readonly ino: number } | undefined {
+  accessSync(path: string, mode?: number): void {
+    if (!isSimulated(path)) {
+      fs.accessSync(path, mode);
+    }
+  },
+  chmodSync(path: string, mode: number): void {
+    if (!isSimulated(path)) {
+      fs.chmodSync(path, mode);
+    }
+  },
+  existsSync(path: string): boolean {
+    return isSimulated(path) ? disk().folders.has(path) || disk().files.has(path) : fs.existsSync(path);
+  },
+  mkdirSync(path: string, options?: fs.MakeDirectoryOptions): void {
+    if (isSimulated(path)) {
+      disk().folders.add(path);
+    } else {
+      fs.mkdirSync(path, options);
+    }
+  },
+  statSync(path: string, options?: fs.StatSyncOptions): { readonly ino: number } | undefined {
+    if (!isSimulated(path)) {
+      return fs.statSync(path, options as never);
+    }
     disk().check(path, "stat");
     const file = disk().files.get(path);
     return file && { ino: file.inode };
   },
-  rmSync(path: string): void {
-    disk().check(path, "stat");
-    disk().files.delete(path);
+  rmSync(path: string, options?: fs.RmOptions): void {
+    if (isSimulated(path)) {
+      disk().check(path, "stat");
+      disk().files.delete(path);
+    } else {
+      fs.rmSync(path, options);
+    }
   },
 };

@@ -1,0 +1,3 @@
+import { simulatedSqlite } from "../disk.ts";
+
+export const { DatabaseSync } = simulatedSqlite;
