@@ -26,8 +26,9 @@ export const textOf = (path: string) => readFileSync(new URL(path, root), "utf8"
 
 /** Matches a curl command and the JSON response below it, which may be inside `<details>`. */
 export const shownJson = /```sh\n(curl [^`]+)```\n+(?:<details>.*\n+)?```json\n((?:.*\n)*?)```/g;
-/** Matches a review on the command line, and the printed text below it. */
-export const shownReview = /```sh\necho '(.+)' \| npx \S+ (review.*)\n```\n+```text\n([\s\S]+?)\n```/g;
+/** Matches a review on the command line, and the first lines of its text below it. */
+export const shownReview =
+  /```sh\necho '(.+)' \| npx \S+ (review.*) \| head -n (\d+)\n```\n+```text\n([\s\S]+?)\n```/g;
 /** Matches a tool call in the documentation for agents, and the response text below it. */
 const shownTool = /A call of `(\w+)` with `(\{.+\})`.*:\n\n```text\n([\s\S]+?)\n```/g;
 
@@ -45,12 +46,9 @@ export async function documentWithAnswers(path: string, url: string): Promise<st
       replace(found, old, answer);
     }
   }
-  for (const [found, game = "", command = "", old = ""] of text.matchAll(shownReview)) {
+  for (const [found, game = "", command = "", lines = "", old = ""] of text.matchAll(shownReview)) {
     const { stdout } = await runKibitz([...command.split(" "), "--url", url], {}, [game]);
-    const printed = stdout.trimEnd();
-    if (withoutTime(old) !== withoutTime(printed)) {
-      replace(found, old, printed);
-    }
+    replace(found, old, stdout.split("\n", Number(lines)).join("\n"));
   }
   for (const [found, name, args = "", old = ""] of text.matchAll(shownTool)) {
     const { body } = await send(url, oldMessage("tools/call", { name, arguments: JSON.parse(args) }));
@@ -59,8 +57,6 @@ export async function documentWithAnswers(path: string, url: string): Promise<st
   }
   return renewed;
 }
-
-const withoutTime = (printed: string) => printed.replace(/ in \d+\s+ms\s+of engine time/, "");
 
 async function answerTo(command: string, url: string): Promise<Readonly<Record<string, unknown>>> {
   const { path, headers, body } = partsOf(command);
