@@ -131,7 +131,7 @@ export function testQueuedStreams(isTested: (name: string) => boolean): void {
           const { all } = await timesOf(40, () => shortSearchMs(service));
           expect(quantileOf(all, 0.95)).toBeLessThan(5000);
         } else {
-          await sleep(10_000);
+          await sleep(5000);
         }
         const health = await stop();
         const share = (processorMs(service.pid) - usedBefore) / (performance.now() - startedAt);
