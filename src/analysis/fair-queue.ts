@@ -55,6 +55,8 @@ const outdatedShare = 1 / 16;
 interface Sorted {
   readonly tags: readonly number[];
   readonly workMs: readonly number[];
+  /** The work of these tags, without the work that has been served since. The served work was first in the order. */
+  readonly work: Set<Waiting>;
 }
 
 /**
@@ -116,12 +118,14 @@ export function createFairQueue<T extends Waiting>(): FairQueue<T> {
   function sort(): Sorted {
     const workMs = [0];
     const tags = [];
+    const work = new Set<Waiting>();
     for (const { waiting, tagMs } of tagged()) {
+      work.add(waiting);
       tags.push(tagMs);
       workMs.push((workMs.at(-1) ?? 0) + waiting.costMs);
     }
     changes = 0;
-    return { tags, workMs };
+    return { tags, workMs, work };
   }
 
   /** Searches the last order of the queue. */
@@ -138,8 +142,10 @@ export function createFairQueue<T extends Waiting>(): FairQueue<T> {
       }
       startMs -= later.costMs;
     }
-    const count = firstFrom(sorted.tags, startMs + costMs);
-    return { count, workMs: sorted.workMs[count] ?? 0 };
+    const { tags, workMs, work } = sorted;
+    const served = tags.length - work.size;
+    const end = Math.max(served, firstFrom(tags, startMs + costMs));
+    return { count: end - served, workMs: (workMs[end] ?? 0) - (workMs[served] ?? 0) };
   }
 
   return {
@@ -169,6 +175,7 @@ export function createFairQueue<T extends Waiting>(): FairQueue<T> {
       flow.endMs += waiting.costMs;
       flow.isServed = true;
       remove(waiting);
+      sorted?.work.delete(waiting);
       return waiting;
     },
     before(asked) {

@@ -44,6 +44,19 @@ describe("a newcomer beside a flow with much waiting work", () => {
     expect(taken(queue, 4)).toEqual(["newcomer 100", "many 100", "many 100", "newcomer's second"]);
   });
 
+  test("the estimate for the first search of a new caller excludes the searches that were served since the last sorting", () => {
+    const queue = createFairQueue<Piece>();
+    for (let index = 0; index < 1000; index++) {
+      queue.add(waitingOf("many", 100, { dueMs: index }));
+    }
+    const newcomer = waitingOf("newcomer", 100);
+    for (let served = 0; served < 5; served++) {
+      expect(queue.before(newcomer)).toEqual({ count: 0, workMs: 0 });
+      expect(queue.before(waitingOf("newcomer", 1000))).toEqual({ count: 9, workMs: 900 });
+      taken(queue, 1);
+    }
+  });
+
   test("a new caller is served next, even if the expected time of all waiting searches has increased", () => {
     const queue = createFairQueue<Piece>();
     const many = Array.from({ length: 100 }, (_, index) => ({
