@@ -1,7 +1,6 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { isDeepStrictEqual } from "node:util";
 import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
@@ -12,10 +11,12 @@ import { startFen } from "../protocols/json/serve-gateway.ts";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
 import { useApp } from "../support/running-app.ts";
 import { violationsOf } from "./described.ts";
+import { unreadableParts } from "./unreadable.ts";
 
 type Plain = Readonly<Record<string, unknown>>;
 interface Operation {
   readonly operationId: string;
+  readonly description?: string;
   readonly responses: Readonly<Record<string, Plain>>;
 }
 interface Document {
@@ -38,10 +39,18 @@ describe("the routes", () => {
 
   test("the OpenAPI document contains exactly the routes of the JSON gateway", () => {
     const described = Object.entries(generated.paths).flatMap(([path, operations]) =>
-      Object.keys(operations).map((verb) => `${verb.toUpperCase()} ${path}`),
+      Object.entries(operations).flatMap(([verb, { description = "" }]) => [
+        `${verb.toUpperCase()} ${path}`,
+        ...[...description.matchAll(/The same as `(.+?)`\./g)].map(([, other]) => other),
+      ]),
     );
     const served = routesFromServices(services).map(({ verb, path }) => `${verb} ${path}`);
     expect(described.toSorted()).toEqual(served.toSorted());
+  });
+
+  test("the OpenAPI document lists the engines and the price once, without /v1", () => {
+    const paths = Object.keys(generated.paths).filter((path) => /engines|price/.test(path));
+    expect(paths).toEqual(["/engines", "/price"]);
   });
 
   test("all operation ids of the OpenAPI document are different", () => {
@@ -87,53 +96,50 @@ describe("the errors", () => {
 
 describe("client generators", () => {
   test("the OpenAPI document avoids everything that client generators cannot process", () => {
-    expect(unreadable(generated)).toEqual([]);
+    expect(unreadableParts(generated)).toEqual([]);
   });
 
-  /** Finds parts of the document that client generators cannot process. Returns the path of each part with the reason. */
-  function unreadable(document: Document): readonly string[] {
-    const { schemas, responses } = document.components;
-    const operations = Object.values(document.paths).flatMap((path) => Object.values(path));
-    const ofOapiCodegen = operations.map(
-      ({ operationId: [first = "", ...rest] }) => `${first.toUpperCase()}${rest.join("")}Response`,
-    );
-    const names = [...Object.keys(schemas), ...Object.keys(responses), ...ofOapiCodegen];
-    const twice = names.filter((name, index) => names.indexOf(name) !== index);
-    return [...twice.map((name) => `${name}: two types of one name`), ...below("", document)];
-  }
+  const page = {
+    type: "object",
+    properties: { turn: { type: ["string", "null"], "x-extensible-enum": ["white"] } },
+  };
+  const turns = [{ $ref: "#/components/schemas/Color" }, { type: "string" }, { type: "null" }];
+  const withTurn = (turn: object): Document => ({
+    paths: generated.paths,
+    components: {
+      ...generated.components,
+      schemas: { Color: { type: "string", enum: ["white"] }, Page: { ...page, properties: { turn } } },
+    },
+  });
 
-  function below(place: string, part: unknown): readonly string[] {
-    if (typeof part !== "object" || part === null) {
-      return [];
-    }
-    const {
-      oneOf,
-      anyOf,
-      allOf,
-      properties,
-      default: standard,
-      type,
-    } = part as Readonly<Record<string, Plain>>;
-    const alternatives = [oneOf, anyOf, allOf].flatMap((list) => (Array.isArray(list) ? list : []));
-    const isNullable = [type, ...alternatives.map((one) => one.type)].flat().includes("null");
-    const isProblem = place.endsWith("/application~1problem+json/schema");
-    const violations = [
-      ...(properties && alternatives.length > 0 ? ["alternatives beside properties"] : []),
-      ...(isNullable && standard !== undefined ? ["a default of what may be null"] : []),
-      ...(alternatives.some((one) => one.oneOf || one.anyOf || one.allOf)
-        ? ["alternatives in alternatives"]
-        : []),
-      ...(isProblem && !isDeepStrictEqual(part, { $ref: "#/components/schemas/Problem" })
-        ? ["an error that is not just a Problem"]
-        : []),
-    ];
-    return [
-      ...violations.map((violation) => `${place}: ${violation}`),
-      ...Object.entries(part).flatMap(([key, value]) =>
-        key === "examples" ? [] : below(`${place}/${key.replaceAll("/", "~1")}`, value),
-      ),
-    ];
-  }
+  test.each([
+    ["anyOf of an enum and a text", { anyOf: turns.slice(0, 2) }, "a union that is not a reference"],
+    ["anyOf of an enum, a text and null", { anyOf: turns }, "a union that is not a reference"],
+    ["oneOf of an enum and null", { oneOf: [turns[0], turns[2]] }, "a union that is not a reference"],
+    ["oneOf of two objects", { oneOf: [{ type: "object" }, { type: "object" }] }, "a union that is not"],
+    ["allOf of a reference", { allOf: [{ $ref: "#/components/schemas/Page" }] }, "a union that is not"],
+    ["a text or a number", { type: ["string", "number"] }, "several types"],
+    ["an enum with null", { type: ["string", "null"], enum: ["white", null] }, "an enum that may be null"],
+  ])("the check for client generators names the place of %s", (_, turn, reason) => {
+    expect(unreadableParts(withTurn(turn))).toEqual([
+      expect.stringMatching(`^/components/schemas/Page/properties/turn: ${reason}`),
+    ]);
+  });
+
+  test("the check for client generators accepts an object or null, and a text with known words or null", () => {
+    expect(unreadableParts(withTurn(page.properties.turn))).toEqual([]);
+    expect(
+      unreadableParts(withTurn({ oneOf: [{ $ref: "#/components/schemas/Page" }, { type: "null" }] })),
+    ).toEqual([]);
+  });
+
+  test("the check for client generators names the place of an operation that is listed twice", () => {
+    const again = { ...generated.paths["/engines"]?.get, operationId: "again" } as Operation;
+    const document = { ...generated, paths: { ...generated.paths, "/v1/engines": { get: again } } };
+    expect(unreadableParts(document)).toEqual([
+      "/paths/~1v1~1engines/get: the same operation as /paths/~1engines/get",
+    ]);
+  });
 });
 
 describe("the served document", () => {
@@ -296,6 +302,20 @@ describe("the schemas", () => {
   test("the schemas of the OpenAPI document allow a search result without a depth limit", () => {
     const limits = { depth: null, multipv: 1, movetime_ms: null, options: {}, nodes: 500, search_moves: [] };
     expect(violationsOf(limits, ...schemaOf("SearchLimits"))).toEqual([]);
+  });
+
+  test("the schemas of the OpenAPI document allow unknown enum values in responses, but not in requests", () => {
+    const { AnalysisRequest, EvaluateResult } = generated.components.schemas;
+    expect(AnalysisRequest).toMatchObject({
+      properties: { path: { type: "string", enum: ["auto", "wasm", "native"] } },
+    });
+    expect(EvaluateResult).toMatchObject({
+      properties: {
+        turn: { type: "string", "x-extensible-enum": ["white", "black"], examples: ["white", "black"] },
+        draw_claimable: { type: ["string", "null"] },
+      },
+    });
+    expect(JSON.stringify(EvaluateResult)).not.toContain('"enum":');
   });
 
   test("the schemas of the OpenAPI document allow unknown fields in responses, but not in requests", () => {

@@ -15,14 +15,15 @@ interface Document {
   readonly components: { readonly responses: Readonly<Record<string, Response>> };
 }
 
-/**
- * Removes `{"type":"string"}` from every `anyOf`. Clients must accept unknown enum values, but the service must send only known
- * values.
- */
+/** Clients must accept unknown enum values, but the service must send only known values. */
 function withoutFutureWords(_: string, value: unknown): unknown {
-  const { anyOf = [], ...rest } = (value ?? {}) as { readonly anyOf?: readonly object[] };
-  const known = anyOf.filter((schema) => JSON.stringify(schema) !== '{"type":"string"}');
-  return known.length === anyOf.length ? value : { ...rest, anyOf: known };
+  const { "x-extensible-enum": words, ...schema } = (value ?? {}) as {
+    readonly "x-extensible-enum"?: readonly string[];
+    readonly type?: string | readonly string[];
+  };
+  return words === undefined
+    ? value
+    : { ...schema, enum: [...words, ...(schema.type?.includes("null") ? [null] : [])] };
 }
 
 const document: Document = JSON.parse(

@@ -24,7 +24,8 @@ export function documentOf({ services, version, examples: recorded }: DocumentOp
   const routes = routesFromServices(services);
   const problem = schemas.inAnswer(problemMessageOf(services));
   const paths: Record<string, Record<string, Json>> = {};
-  for (const route of routes) {
+  // A call with several paths is listed once, because clients need one function for one call.
+  for (const route of routes.filter((each) => each === routes.find(({ method }) => method === each.method))) {
     paths[route.path] = {
       ...paths[route.path],
       [route.verb.toLowerCase()]: operationOf(route, { routes, schemas, problem, examples, responses }),

@@ -18,13 +18,12 @@ export function operationOf(route: Route, parts: OperationParts): Json {
   const { method, body } = route;
   const { schemas, examples } = parts;
   const { summary, details } = summaryOf(method);
-  const first = parts.routes.find((other) => other.method === method) ?? route;
-  const isAlias = first !== route;
-  const same = isAlias ? `The same as \`${first.verb} ${first.path}\`.` : "";
-  const description = [same, details].filter(Boolean).join("\n\n");
+  const others = parts.routes.filter((other) => other.method === method && other !== route);
+  const same = others.map(({ verb, path }) => `The same as \`${verb} ${path}\`.`);
+  const description = [details, ...same].filter(Boolean).join("\n\n");
   const parameters = body ? [] : method.input.fields.map((field) => queryParameter(field, schemas.inRequest));
   return {
-    operationId: `${method.localName}${isAlias ? "Alias" : ""}`,
+    operationId: method.localName,
     tags: [tagOf(method.parent)],
     summary,
     ...(description && { description }),

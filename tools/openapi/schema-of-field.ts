@@ -4,7 +4,7 @@ import { wordsOfEnum } from "../../src/calls/plain/enum-words.ts";
 import type { Json } from "./json.ts";
 import { keywordsFromRules, rulesOfField } from "./rules-of-field.ts";
 
-/** Adds the schema of a type to the document if it is missing, and returns a reference to the schema. */
+/** Returns the schema of an enum. For a message, adds the schema to the document if it is missing, and returns a reference. */
 export type Refer = (desc: DescMessage | DescEnum) => Json;
 
 /** Returns the schema of a field that is present. A list becomes an array, and a map becomes an object. */
@@ -88,10 +88,6 @@ function schemaOfScalar(type: ScalarType, field: DescField): Json {
 }
 
 export function orNull(schema: Json): Json {
-  if (Array.isArray(schema.anyOf)) {
-    // Add null to `anyOf`, because the code that oapi-codegen makes from `oneOf` cannot parse a word.
-    return { ...schema, anyOf: [...schema.anyOf, { type: "null" }] };
-  }
   if (typeof schema.type !== "string") {
     return { oneOf: [schema, { type: "null" }] };
   }

@@ -32,11 +32,19 @@ function isRequired(field: DescField): boolean {
 /** Omits the keyword `default`: with this keyword, generated clients would reject a request without the field. */
 function requestProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
-  // A scalar field without `optional` must not be null, because proto3 cannot represent its absence.
+  // A scalar field without `optional` must not be null, because proto3 cannot represent its absence. An enum may be null, but
+  // the schema does not allow null, because some generators cannot read a closed enum with null.
   const nullable =
     !isRequired(field) &&
+    !field.enum &&
     (field.fieldKind !== "scalar" || field.presence !== FeatureSet_FieldPresence.IMPLICIT);
-  return { ...(nullable ? orNull(value) : value), description: commentOf(field) };
+  return withComment(field, nullable ? orNull(value) : value);
+}
+
+/** Puts the comment of the field before the description of its value. */
+function withComment(field: DescField, schema: Json): Json {
+  const description = [commentOf(field), schema.description].filter(Boolean).join("\n\n");
+  return { ...schema, description };
 }
 
 /** Requires all fields. Allows additional properties, because newer services may add fields. */
@@ -52,7 +60,7 @@ export function schemaOfAnswer(desc: DescMessage, refer: Refer): Json {
 
 function answerProperty(field: DescField, refer: Refer): Json {
   const value = schemaOfValue(field, refer);
-  return { ...(canBeNull(field) ? orNull(value) : value), description: commentOf(field) };
+  return withComment(field, canBeNull(field) ? orNull(value) : value);
 }
 
 /** Throws Error if a response type has validation rules, because a newer service may send values that break the rules. */
@@ -80,8 +88,11 @@ function descriptionOf(desc: DescMessage): string {
   return [commentOf(desc), ...choices].join("\n\n");
 }
 
-/** Lists the values as lower-case words, with a description of each word. */
-export function schemaOfEnum(desc: DescEnum): Json {
+/**
+ * Lists the values as lower-case words, with a description of each word.
+ * @param keyword `enum` forbids other words. `x-extensible-enum` only lists the known words, which generators ignore.
+ */
+export function schemaOfEnum(desc: DescEnum, keyword: "enum" | "x-extensible-enum"): Json {
   const words = wordsOfEnum(desc);
   const meanings = desc.values
     .filter(({ number }) => words.has(number))
@@ -89,7 +100,8 @@ export function schemaOfEnum(desc: DescEnum): Json {
   return {
     type: "string",
     description: `${commentOf(desc)}\n\n${meanings.join("\n")}`,
-    enum: [...words.values()],
+    [keyword]: [...words.values()],
+    ...(keyword === "x-extensible-enum" && { examples: [...words.values()] }),
   };
 }
 

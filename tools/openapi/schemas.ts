@@ -1,23 +1,23 @@
-import type { DescEnum, DescMessage } from "@bufbuild/protobuf";
+import type { DescMessage } from "@bufbuild/protobuf";
 import { type Json, refTo } from "./json.ts";
 import type { Refer } from "./schema-of-field.ts";
 import { schemaOfAnswer, schemaOfEnum, schemaOfRequest } from "./schema-of-message.ts";
 
 export interface Schemas {
   readonly inRequest: Refer;
-  /** In a response, the schema of an enum allows any text, because newer services can add words. */
+  /** In a response, an enum is a text with known words, because newer services can add words. */
   readonly inAnswer: Refer;
   all(): Json;
 }
 
 interface Made {
-  readonly desc: DescMessage | DescEnum;
-  readonly role: "request" | "answer" | "both";
+  readonly desc: DescMessage;
+  readonly role: "request" | "answer";
   schema: Json;
 }
 
 /** Renames types that end with `Response`, because oapi-codegen uses this ending for its own types. */
-export function schemaName({ name }: DescMessage | DescEnum): string {
+export function schemaName({ name }: DescMessage): string {
   return name.replace(/Response$/, "Result");
 }
 
@@ -26,19 +26,22 @@ export function createSchemas(): Schemas {
 
   const refer = (role: "request" | "answer"): Refer => {
     const referTo: Refer = (desc) => {
+      // Write an enum inside each field, because some generators cannot combine a reference with null or with other words.
+      if (desc.kind === "enum") {
+        return schemaOfEnum(desc, role === "request" ? "enum" : "x-extensible-enum");
+      }
       const name = schemaName(desc);
       const known = made.get(name);
       if (known === undefined) {
-        const one: Made = { desc, role: desc.kind === "enum" ? "both" : role, schema: {} };
+        const one: Made = { desc, role, schema: {} };
         // Store the schema before its fields are read, because a message may contain itself.
         made.set(name, one);
-        one.schema = schemaOf(desc, role, referTo);
-      } else if (known.desc !== desc || (known.role !== "both" && known.role !== role)) {
+        one.schema = role === "request" ? schemaOfRequest(desc, referTo) : schemaOfAnswer(desc, referTo);
+      } else if (known.desc !== desc || known.role !== role) {
         // Only responses allow additional properties, so requests and responses cannot use the same type.
         throw new Error(`${desc} and ${known.desc} (in a ${known.role}) need two schemas of one name`);
       }
-      const ref = refTo("schemas", name);
-      return desc.kind === "enum" && role === "answer" ? { anyOf: [ref, { type: "string" }] } : ref;
+      return refTo("schemas", name);
     };
     return referTo;
   };
@@ -49,13 +52,6 @@ export function createSchemas(): Schemas {
     all: () =>
       Object.fromEntries([...made].map(([name, { schema }]) => [name, schema] as const).toSorted(byName)),
   };
-}
-
-function schemaOf(desc: DescMessage | DescEnum, role: "request" | "answer", refer: Refer): Json {
-  if (desc.kind === "enum") {
-    return schemaOfEnum(desc);
-  }
-  return role === "request" ? schemaOfRequest(desc, refer) : schemaOfAnswer(desc, refer);
 }
 
 function byName([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number {

@@ -174,12 +174,9 @@ async function llmsText(tools: Awaited<ReturnType<ApiPagesOptions["tools"]>>): P
     paths,
   }: { paths: Readonly<Record<string, Readonly<Record<string, { readonly summary: string }>>>> } =
     await generatedDocument();
-  const calls = Object.entries(paths)
-    // If a call also has a path without `/v1`, only the path with `/v1` is listed.
-    .filter(([path]) => !(`/v1${path}` in paths))
-    .flatMap(([path, verbs]) =>
-      Object.entries(verbs).map(([verb, { summary }]) => `- \`${verb.toUpperCase()} ${path}\`: ${summary}`),
-    );
+  const calls = Object.entries(paths).flatMap(([path, verbs]) =>
+    Object.entries(verbs).map(([verb, { summary }]) => `- \`${verb.toUpperCase()} ${path}\`: ${summary}`),
+  );
   return `# Kibitz
 
 > Chess positions and games, analysed by a real Stockfish. Two ways to ask: tools of the Model Context Protocol, and plain JSON over HTTP.

@@ -11,9 +11,7 @@ const shownCalls = [
   "Analysis-streamEvaluate",
   "Analysis-evaluateBatch",
   "Analysis-listEngines",
-  "Analysis-listEnginesAlias",
   "Analysis-getPrice",
-  "Analysis-getPriceAlias",
   "Game-reviewGame",
   "Key-createKey",
   "Key-getKey",
@@ -76,6 +74,26 @@ describeWith("chromium")("the API page in Chromium", () => {
     }
     expect(asked.filter((url) => !url.startsWith(`${app.url}/`) && !url.startsWith("data:"))).toEqual([]);
     expect(complaints).toEqual([]);
+  });
+
+  test("the API page in a browser shows the known values of the fields of requests and responses", async () => {
+    const { page } = opened();
+    await page.locator("section.models > h4 button").click();
+    const fieldOf = async (model: string, name: string) => {
+      const schema = page
+        .locator('section.models [data-json-schema-level="0"]')
+        .filter({ has: page.getByText(model, { exact: true }) });
+      await schema.locator(".json-schema-2020-12-expand-deep-button").first().click();
+      return schema
+        .locator(".json-schema-2020-12-property")
+        .filter({ hasText: new RegExp(`^${name}`) })
+        .first()
+        .innerText();
+    };
+    const path = await fieldOf("AnalysisRequest", "path");
+    expect(path).toMatch(/auto[\s\S]+wasm[\s\S]+native/);
+    const claim = await fieldOf("FindBestMoveResult", "draw_claimable");
+    expect(claim).toMatch(/fifty_moves[\s\S]+threefold_repetition/);
   });
 
   test("the API page in a browser can send a request and shows the response", async () => {

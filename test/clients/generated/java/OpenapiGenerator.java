@@ -8,12 +8,12 @@ import org.openapitools.client.ApiClient;
 import org.openapitools.client.ApiException;
 import org.openapitools.client.api.AnalysisApi;
 import org.openapitools.client.api.GameApi;
-import org.openapitools.client.model.AbstractOpenApiSchema;
 import org.openapitools.client.model.AnalysisRequest;
 import org.openapitools.client.model.EvaluateBatchRequest;
 import org.openapitools.client.model.EvaluateResult;
 import org.openapitools.client.model.Fault;
 import org.openapitools.client.model.GameReview;
+import org.openapitools.client.model.MoveReview;
 import org.openapitools.client.model.Problem;
 import org.openapitools.client.model.ReviewGameRequest;
 
@@ -56,7 +56,7 @@ public class OpenapiGenerator {
                 object(
                     "cp", first.getScore().getCp(),
                     "best", first.getBestMove().getUci(),
-                    "bound", word(first.getScore().getBound()),
+                    "bound", first.getScore().getBound(),
                     "summary", first.getSummary()),
             "refused",
                 object(
@@ -68,14 +68,9 @@ public class OpenapiGenerator {
             "review",
                 object(
                     "summary", review.getSummary(),
-                    "judgements", review.getMoves().stream().map(move -> word(move.getJudgement())).toList()));
+                    "judgements", review.getMoves().stream().map(MoveReview::getJudgement).toList()));
     System.out.println(new GsonBuilder().serializeNulls().create().toJson(seen));
     System.exit(0);
-  }
-
-  /** What stands in a word of an enum: the generator gives each, known or not, an object of its own. */
-  private static String word(AbstractOpenApiSchema value) {
-    return value == null ? null : value.getActualInstance().toString();
   }
 
   private static Map<String, Object> object(Object... namesAndValues) {

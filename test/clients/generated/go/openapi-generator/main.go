@@ -61,12 +61,7 @@ func main() {
 	check(err)
 	judgements := []any{}
 	for _, move := range review.Moves {
-		judgement, isSet := move.GetJudgementOk()
-		if !isSet || judgement == nil {
-			judgements = append(judgements, nil)
-		} else {
-			judgements = append(judgements, judgement)
-		}
+		judgements = append(judgements, move.Judgement.Get())
 	}
 
 	check(json.NewEncoder(os.Stdout).Encode(object{
