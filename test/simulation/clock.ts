@@ -16,6 +16,8 @@ export interface Clock {
   at(ms: number, run: () => void): Timer;
   /** Creates a process, such as a node. Everything that `run` of the process starts belongs to the process. */
   process(name: string): Process;
+  /** The process that runs now. */
+  current(): Process | undefined;
   /** Performs events until `hasEnded` is true. Returns false if no event is left. */
   run(hasEnded: () => boolean): Promise<boolean>;
   /** The number of events so far. */
@@ -181,6 +183,7 @@ export function createClock(): Clock {
   return {
     time,
     now: () => nowMs,
+    current: () => owners.getStore(),
     get events() {
       return events;
     },

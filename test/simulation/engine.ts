@@ -704,7 +704,7 @@ class SimulatedProcess implements UciTransport {
     }
   }
 
-  #answer({ truth, reached }: Search, [best = "(none)", ponder]: readonly string[]): void {
+  #answer({ truth, reached, nodes }: Search, [best = "(none)", ponder]: readonly string[]): void {
     const { faults, random } = this.#options;
     this.#search = undefined;
     this.#busy(false);
@@ -722,9 +722,13 @@ class SimulatedProcess implements UciTransport {
       case "illegal move":
         this.#print(["bestmove a1a1"]);
         break;
-      case "illegal line":
-        this.#print(["info depth 200 score cp 0 nodes 1 time 1 pv h8h8", `bestmove ${move}`]);
+      case "illegal line": {
+        // After the last node, the line would say that the unfinished iteration before it is complete.
+        const lines = nodes === undefined ? truth.iteration(1).lines : [];
+        const printed = lines.map((_, rank) => `info depth 200 multipv ${rank + 1} score cp 0 pv h8h8`);
+        this.#print([...printed, `bestmove ${printed.length === 0 ? "a1a1" : `${move}${reply}`}`]);
         break;
+      }
       case "no move":
         this.#print(["bestmove (none)"]);
         break;

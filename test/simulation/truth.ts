@@ -16,7 +16,7 @@ export interface Question {
   readonly searchMoves: readonly string[];
 }
 
-interface TrueLine {
+export interface TrueLine {
   readonly depth: number;
   readonly score: ScoreValue;
   readonly moves: readonly string[];

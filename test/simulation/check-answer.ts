@@ -1,0 +1,79 @@
+import { isMessage, type Message } from "@bufbuild/protobuf";
+import { Color } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  type EvaluateResponse,
+  EvaluateResponseSchema,
+  type FindBestMoveResponse,
+  FindBestMoveResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Position } from "../../src/chess/position.ts";
+import { validatePosition } from "../../src/chess/validate-position.ts";
+import type { NodePlan, SearchPlan } from "./scenario.ts";
+import { type TrueLine, textOfPosition, truthOf } from "./truth.ts";
+
+export type Answer = EvaluateResponse | FindBestMoveResponse;
+
+export function isAnswer(message: Message | undefined): message is Answer {
+  return isMessage(message, EvaluateResponseSchema) || isMessage(message, FindBestMoveResponseSchema);
+}
+
+/** Returns what is wrong with the answer, compared with what a whole search must answer. */
+export function faultOf(answer: Answer, plan: SearchPlan, { builds }: NodePlan): string | undefined {
+  const { search, engine, terminal, warnings, bestMove, ponder } = answer;
+  const position = positionOf(plan);
+  if (terminal || search === undefined || engine === undefined || position === undefined) {
+    return terminal && position?.terminal ? undefined : "has no search, although the game is not over";
+  }
+  const [build] = builds;
+  const { hashMb, threads } = build?.settings ?? { hashMb: 0, threads: 0 };
+  const isWeakened = plan.options?.skill_level !== undefined && plan.options.skill_level !== 20;
+  const isUncertain = threads > 1 || engine.name.endsWith("irreproducible") || isWeakened;
+  if (isUncertain) {
+    return search.deterministic ? "is called deterministic, although the engine is not" : undefined;
+  }
+  const { searchMoves = [] } = plan;
+  const truth = truthOf({
+    answersOf: engine.name,
+    hashMb,
+    position: textOfPosition(position),
+    chess960: false,
+    multipv: search.limits?.multipv ?? 1,
+    searchMoves: searchMoves.length === position.legalMoveCount ? [] : searchMoves,
+  });
+  const isComplete = !warnings.some(({ code }) => code === "incomplete_iteration");
+  const sign = answer.turn === Color.BLACK ? -1 : 1;
+  const seen = answer.lines.map(({ depth, score, moves }) => textOf(depth, sign, score?.value, moves));
+  const linesOf = (lines: readonly TrueLine[]) =>
+    lines.map(({ depth, score, moves }) =>
+      textOf(depth, 1, { case: score.kind, value: score.kind === "cp" ? score.cp : score.mate }, moves),
+    );
+  if (isComplete) {
+    const lines = linesOf(truth.iteration(search.depth).lines);
+    if (seen.join() !== lines.join()) {
+      return `calls an iteration complete that is not: ${seen.join("; ")} instead of ${lines.join("; ")}`;
+    }
+  }
+  if (!search.deterministic) {
+    return undefined;
+  }
+  const { depth, nodes } = plan;
+  const limit = depth ?? (nodes === undefined ? 14 : undefined);
+  const whole = truth.whole({ depth: limit, nodes });
+  const wanted = [whole.iteration?.depth ?? 1, whole.bestMove, whole.ponder, whole.nodes].join(" ");
+  const got = [search.depth, bestMove?.uci, ponder?.uci, search.nodes].join(" ");
+  return wanted === got ? undefined : `is called deterministic, but is ${got} instead of ${wanted}`;
+}
+
+function textOf(
+  depth: number,
+  sign: number,
+  score: { readonly case: string | undefined; readonly value?: number | undefined } | undefined,
+  moves: readonly string[],
+): string {
+  return `${depth} ${score?.case} ${(score?.value ?? 0) * sign} ${moves.join(" ")}`;
+}
+
+export function positionOf({ fen, moves }: Pick<SearchPlan, "fen" | "moves">): Position | undefined {
+  const validation = validatePosition({ fen, moves, chess960: false });
+  return validation.kind === "position" ? validation.position : undefined;
+}

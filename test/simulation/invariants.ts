@@ -1,0 +1,311 @@
+import { isMessage } from "@bufbuild/protobuf";
+import {
+  EvaluateBatchResponseSchema,
+  StreamEvaluateResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { Access } from "../../src/access/access.ts";
+import type { Account } from "../../src/access/account.ts";
+import type { Admission } from "../../src/access/limits.ts";
+import { type Plan, ratesOf } from "../../src/access/plans.ts";
+import type { LogFields } from "../../src/log/log.ts";
+import type { Call } from "./callers.ts";
+import { type Answer, faultOf, isAnswer } from "./check-answer.ts";
+import type { Clock } from "./clock.ts";
+import type { SimulatedNode } from "./node.ts";
+import type { NodePlan, SearchPlan } from "./scenario.ts";
+
+/** The bounds of the invariants, in milliseconds unless the name says otherwise. */
+export const bounds = {
+  /** From the end of the client or of its deadline until the call has ended. */
+  afterAbort: 500,
+  /** The longest start of an engine, and the part for each MiB of its hash. */
+  engineStart: 15_000,
+  engineStartPerHashMb: 5,
+  /** Added to the two attempts of a search. */
+  watchdogs: 1500,
+  /** The interval in which the simulation looks at the queue. */
+  sample: 100,
+  /** After the last fault, everything is available again within this time. */
+  recovery: 30_000,
+  /** A probe of an idle node. */
+  probe: 5000,
+  /** After the last call, nothing is held. */
+  quiet: 10_000,
+  /** A stop: the searches may run for 15 s, and are answered within 5 s. */
+  stop: 20_500,
+  /** The stop of an idle node. */
+  idleStop: 6000,
+} as const;
+
+/** The plans of callers limit a search without `movetime_ms`. */
+function movetimeMaxOf(settings: NodePlan["settings"], hasKey: boolean): number {
+  return settings.KIBITZ_ACCESS === "open" || hasKey ? 60_000 : 5000;
+}
+
+interface Running {
+  readonly call: Call;
+  /** The time in which the call had to wait for others, or for its client. */
+  excusedMs: number;
+  isReported: boolean;
+}
+
+interface InvariantsOptions {
+  readonly clock: Clock;
+  readonly plans: readonly NodePlan[];
+  nodeOf(number: number): SimulatedNode | undefined;
+  violation(text: string): void;
+}
+
+export function createInvariants({ clock, plans, nodeOf, violation }: InvariantsOptions) {
+  const running = new Map<string, Running>();
+  /** The calls that have ended, and that have no log line yet. */
+  const unlogged = new Map<string, Call>();
+  const logged = new Set<string>();
+  const limits = new Map<number, ReturnType<typeof watchLimits>>();
+  let summedUp = 0;
+
+  const planOf = (number: number) => plans[number - 1] as NodePlan;
+
+  /** The time that a search may take if it waits for nobody. */
+  function searchBoundMs({ caller, node }: Call, { movetimeMs }: Pick<SearchPlan, "movetimeMs">): number {
+    const { settings, builds } = planOf(node);
+    const hashMb = builds[0]?.settings.hashMb ?? 0;
+    const startMs = bounds.engineStart + bounds.engineStartPerHashMb * hashMb;
+    const longestMs = movetimeMs ?? movetimeMaxOf(settings, caller.key !== undefined);
+    return 2 * (startMs + longestMs) + bounds.watchdogs;
+  }
+
+  function boundMs(call: Call): number {
+    const { plan } = call;
+    switch (plan.kind) {
+      case "evaluateBatch":
+        return plan.searches.reduce((sum, search) => sum + searchBoundMs(call, search), 0);
+      case "reviewGame":
+        return (plan.game.moves.length + 1) * searchBoundMs(call, {});
+      default:
+        return searchBoundMs(call, plan.search);
+    }
+  }
+
+  function checkTimes(): void {
+    const now = clock.now();
+    for (const one of running.values()) {
+      const { call } = one;
+      const node = nodeOf(call.node);
+      const status = node?.state === "ready" ? node.status() : undefined;
+      const isBusy = status !== undefined && status.running >= status.slots;
+      if (isBusy || node?.isPaused() || limits.get(call.node)?.isFull(call)) {
+        one.excusedMs += bounds.sample;
+      }
+      const { beganAt, unreadMs, abortedAt } = call;
+      const bound = boundMs(call) + one.excusedMs + unreadMs;
+      const isLate = now - beganAt > bound + 2 * bounds.sample;
+      const isLateAfterAbort =
+        abortedAt !== undefined &&
+        now - abortedAt > bounds.afterAbort + bounds.sample + (node?.pausedMs() ?? 0);
+      if ((isLate || isLateAfterAbort) && !one.isReported) {
+        one.isReported = true;
+        const since = isLateAfterAbort ? "its client has gone, or its deadline passed" : "it began";
+        violation(
+          `${call.id} has not ended ${Math.round(now - (isLateAfterAbort ? abortedAt : beganAt))} ms after ${since}`,
+        );
+      }
+    }
+  }
+
+  function checkAnswers(call: Call): void {
+    const { plan, answers, code } = call;
+    const check = (answer: Answer, search: SearchPlan) => {
+      const fault = faultOf(answer, search, planOf(call.node));
+      if (fault !== undefined) {
+        violation(`${call.id}: the answer ${fault}`);
+      }
+    };
+    if (code === "ok" && answers.length === 0) {
+      violation(`${call.id} ended without an answer`);
+    }
+    const seen = new Set<number>();
+    for (const message of answers) {
+      if (isAnswer(message) && "search" in plan) {
+        check(message, plan.search);
+      } else if (isMessage(message, StreamEvaluateResponseSchema) && "search" in plan) {
+        if (isAnswer(message.event.value)) {
+          check(message.event.value, plan.search);
+        }
+      } else if (isMessage(message, EvaluateBatchResponseSchema) && plan.kind === "evaluateBatch") {
+        const { index, outcome } = message;
+        const search = plan.searches[index];
+        if (seen.has(index) || search === undefined) {
+          violation(`${call.id}: the item ${index} was answered twice, or was not asked`);
+        } else if (isAnswer(outcome.value)) {
+          check(outcome.value, search);
+        }
+        seen.add(index);
+      }
+    }
+    if (code === "ok" && plan.kind === "evaluateBatch" && seen.size !== plan.searches.length) {
+      violation(`${call.id} ended with ${seen.size} of ${plan.searches.length} answers`);
+    }
+    const last = answers.at(-1);
+    if (code === "ok" && isMessage(last, ReviewGameResponseSchema) && last.event.case !== "review") {
+      violation(`${call.id} ended without a review`);
+    }
+    if (code === "ok" && isMessage(last, StreamEvaluateResponseSchema)) {
+      const { value } = last.event;
+      if (!isAnswer(value) || !value.search?.stopReason) {
+        violation(`${call.id} ended without its last state`);
+      }
+    }
+  }
+
+  return {
+    began(call: Call): void {
+      running.set(call.id, { call, excusedMs: 0, isReported: false });
+    },
+    ended(call: Call): void {
+      running.delete(call.id);
+      checkAnswers(call);
+      if (call.code !== "lost" && !logged.has(call.id)) {
+        unlogged.set(call.id, call);
+      }
+    },
+    callLine(_: number, { requestId, code, count }: LogFields): void {
+      if (count !== undefined) {
+        summedUp += count;
+      } else if (requestId !== undefined && logged.has(requestId)) {
+        violation(`${requestId} has a second log line with the code ${code}`);
+      } else if (requestId !== undefined) {
+        logged.add(requestId);
+        unlogged.delete(requestId);
+      }
+    },
+    opened(number: number, access: Access): void {
+      limits.set(number, watchLimits(number, access, clock, violation));
+    },
+    sample: checkTimes,
+    running: () => running.size,
+    /** Call this when no call has run for some time. */
+    checkQuiet(node: SimulatedNode): void {
+      const { running: runs, waiting } = node.status();
+      if (runs + waiting > 0) {
+        violation(`${node.name} is quiet, but ${runs} searches run and ${waiting} wait`);
+      }
+      if (node.active() > 0) {
+        violation(`${node.name} is quiet, but works on ${node.active()} calls`);
+      }
+      const busy = node.engines.phases().filter((phase) => phase === "searching" || phase === "cleaning");
+      if (busy.length > 0) {
+        violation(`${node.name} is quiet, but has engines that are ${busy.join(" and ")}`);
+      }
+      limits.get(node.number)?.checkQuiet();
+    },
+    checkLog(): void {
+      const missing = unlogged.size - summedUp;
+      if (missing > 0) {
+        violation(
+          `${missing} calls have no log line, such as ${[...unlogged.keys()].slice(0, 3).join(", ")}`,
+        );
+      }
+    },
+  };
+}
+
+interface Held {
+  readonly subject: string;
+  isHeld: boolean;
+}
+
+/** Counts what the limits of a node have admitted. */
+function watchLimits(number: number, { limits }: Access, clock: Clock, violation: (text: string) => void) {
+  const held = new Map<string, Set<Held>>();
+  const plans = new Map<string, Plan>();
+  const windows = new Map<string, { endsAt: number; used: number }>();
+  const { enter } = limits;
+
+  function takePlace({ subject, plan }: Account): Held {
+    const place = { subject, isHeld: true };
+    const places = held.get(subject) ?? new Set();
+    held.set(subject, places.add(place));
+    const { concurrent } = plan.limits;
+    plans.set(subject, plan);
+    if (concurrent !== undefined && places.size > concurrent) {
+      violation(`node ${number} runs ${places.size} searches of ${subject}, whose plan allows ${concurrent}`);
+    }
+    return place;
+  }
+
+  function free(place: Held): void {
+    place.isHeld = false;
+    held.get(place.subject)?.delete(place);
+  }
+
+  /** Returns a function that gives the requests back. */
+  function countRequests({ subject, plan }: Account, requests: number): () => void {
+    const counted = ratesOf(plan, "request").map((policy) => {
+      const key = `${plan.id}/${policy.name} ${subject}`;
+      const known = windows.get(key);
+      const window =
+        known && clock.now() < known.endsAt
+          ? known
+          : { endsAt: clock.now() + policy.windowS * 1000, used: 0 };
+      windows.set(key, window);
+      window.used += requests;
+      if (window.used > policy.quota) {
+        violation(
+          `node ${number} has admitted ${window.used} requests of ${key}, which allows ${policy.quota}`,
+        );
+      }
+      return window;
+    });
+    return () => {
+      for (const window of counted) {
+        window.used -= requests;
+      }
+    };
+  }
+
+  limits.enter = async (account, time, options = {}) => {
+    const { requests = 1, onAdmitted } = options;
+    let watched: Admission | undefined;
+    const decision = await enter(account, time, {
+      ...options,
+      onAdmitted(admission) {
+        const place = takePlace(account);
+        const giveBack = countRequests(account, requests);
+        watched = {
+          leave(engineMs, answered) {
+            free(place);
+            if (engineMs <= 0 && !answered) {
+              giveBack();
+            }
+            admission.leave(engineMs, answered);
+          },
+          freePlace() {
+            free(place);
+            admission.freePlace();
+          },
+        };
+        onAdmitted?.(watched);
+      },
+    });
+    return decision.kind === "admitted" && watched ? { ...decision, admission: watched } : decision;
+  };
+
+  return {
+    isFull({ caller }: Call): boolean {
+      return [...held].some(
+        ([subject, places]) =>
+          (caller.key !== undefined || subject === caller.address) &&
+          places.size >= (plans.get(subject)?.limits.concurrent ?? Number.POSITIVE_INFINITY),
+      );
+    },
+    checkQuiet(): void {
+      for (const [subject, places] of held) {
+        if (places.size > 0) {
+          violation(`node ${number} is quiet, but ${subject} holds ${places.size} places`);
+        }
+      }
+    },
+  };
+}

@@ -1,0 +1,333 @@
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { isMessage } from "@bufbuild/protobuf";
+import { StopReason } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  EvaluateBatchResponseSchema,
+  StreamEvaluateResponseSchema,
+} from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { type Call, runCall, runCaller } from "./callers.ts";
+import { isAnswer } from "./check-answer.ts";
+import { createClock } from "./clock.ts";
+import { type Counts, createCounts } from "./counts.ts";
+import { simulate } from "./current.ts";
+import { bounds, createInvariants } from "./invariants.ts";
+import { type SimulatedNode, startNode } from "./node.ts";
+import { createRandom } from "./random.ts";
+import { type Act, type CallerPlan, type Scenario, startFen } from "./scenario.ts";
+import { createTrace } from "./trace.ts";
+
+export interface Report {
+  readonly violations: readonly string[];
+  readonly trace: readonly string[];
+  readonly counts: Counts;
+  readonly calls: number;
+  readonly virtualMs: number;
+  readonly events: number;
+}
+
+/** The number of API keys of each node. */
+const keyCount = 3;
+
+/** A supervisor starts a node that could not start again after this time. */
+const restartMs = 5000;
+
+/** Longer simulations have found a call that never ends, or a node that never starts. */
+const virtualMaxMs = 3_600_000;
+
+export async function runScenario(scenario: Scenario): Promise<Report> {
+  const { seed, nodes: plans, callers, acts, faults } = scenario;
+  const clock = createClock();
+  simulate(seed, clock);
+  const random = createRandom(seed);
+  const trace = createTrace(clock.now);
+  const counts = createCounts();
+  const violations: string[] = [];
+  const folder = mkdtempSync(join(tmpdir(), "kibitz-simulation-"));
+  const nodes = new Map<number, SimulatedNode>();
+  const keys = new Map<string, string>();
+  const down = new Set<number>();
+  let calls = 0;
+  let probes = 0;
+
+  const violation = (text: string) => {
+    violations.push(text);
+    trace.add(`VIOLATION: ${text}`);
+  };
+  const onRejection = (reason: unknown) =>
+    violation(`an unhandled rejection: ${reason instanceof Error ? reason.stack : reason}`);
+  process.on("unhandledRejection", onRejection);
+  process.on("uncaughtException", onRejection);
+
+  const nodeOf = (number: number) => {
+    const node = nodes.get(number);
+    return node?.state === "ended" ? undefined : node;
+  };
+  const invariants = createInvariants({ clock, plans, nodeOf, violation });
+
+  function start(number: number): SimulatedNode {
+    trace.add(`node ${number} is started`);
+    const node = startNode({
+      number,
+      plan: plans[number - 1] as Scenario["nodes"][number],
+      folder: join(folder, `node-${number}`),
+      faults,
+      clock,
+      random: random.fork(`node ${number} at ${clock.now()}`),
+      watch: {
+        trace: (text) => trace.add(text()),
+        count: counts.add,
+        violation,
+        callLine: invariants.callLine,
+        opened: invariants.opened,
+      },
+    });
+    nodes.set(number, node);
+    node.opened.then(
+      () => node.process.run(() => issueKeys(node)),
+      () => {
+        if (!down.has(number)) {
+          clock.at(clock.now() + restartMs, () => start(number));
+        }
+      },
+    );
+    return node;
+  }
+
+  /** The operator creates the keys at the first start of a node. */
+  async function issueKeys(node: SimulatedNode): Promise<void> {
+    for (let key = 0; key < keyCount; key++) {
+      const name = `node ${node.number}, key ${key}`;
+      if (!keys.has(name)) {
+        keys.set(name, "");
+        const issued = await node.access?.keys.issue({ name, plan: "free" });
+        keys.set(name, issued?.kind === "issued" ? issued.key : "");
+      }
+    }
+  }
+
+  function authorizationOf(node: number, key: number | undefined): string | undefined {
+    const secret = keys.get(`node ${node}, key ${key}`);
+    return secret ? `Bearer ${secret}` : undefined;
+  }
+
+  const observer = {
+    clock,
+    nodeOf,
+    authorizationOf,
+    began(call: Call) {
+      calls++;
+      trace.add(`${call.id} asks node ${call.node}: ${textOf(call)}`);
+      invariants.began(call);
+    },
+    ended(call: Call) {
+      trace.add(`${call.id} ends: ${call.code}${summaryOf(call)}`);
+      counts.add(`code ${call.code}`);
+      countStops(call, counts);
+      invariants.ended(call);
+    },
+  };
+
+  async function perform(act: Act): Promise<void> {
+    await sleepUntil(act.atMs);
+    const node = nodeOf(act.node);
+    if (node === undefined) {
+      return;
+    }
+    counts.add(`act ${act.kind}`);
+    switch (act.kind) {
+      case "pause":
+        trace.add(`${node.name} is paused for ${act.forMs} ms`);
+        node.pause(act.forMs);
+        break;
+      case "clock jumps":
+        trace.add(`the clock of ${node.name} jumps by ${act.byMs} ms`);
+        node.process.aheadMs += act.byMs;
+        break;
+      case "kill":
+        trace.add(`${node.name} is killed`);
+        node.kill();
+        await sleepUntil(clock.now() + act.backAfterMs);
+        start(act.node);
+        break;
+      case "stop":
+        await stop(node, bounds.stop);
+        await sleepUntil(clock.now() + act.backAfterMs);
+        start(act.node);
+        break;
+    }
+  }
+
+  async function stop(node: SimulatedNode, boundMs: number): Promise<void> {
+    if (node.state !== "ready") {
+      return;
+    }
+    trace.add(`${node.name} is stopped`);
+    const begunAt = clock.now();
+    const unanswered = await Promise.race([node.stop(), node.ended.then(() => 0)]);
+    const tookMs = clock.now() - begunAt;
+    trace.add(`${node.name} has stopped`);
+    if (tookMs > boundMs) {
+      violation(`${node.name} has stopped after ${Math.round(tookMs)} ms`);
+    }
+    if (unanswered > 0) {
+      violation(`${node.name} has stopped without an answer to ${unanswered} calls`);
+    }
+    // The log sums up refused calls once a second.
+    await sleepUntil(clock.now() + 1001);
+    const timers = node.process.timers();
+    if (timers > 0) {
+      violation(`${node.name} has stopped with ${timers} timers`);
+    }
+    if (node.engines.phases().length > 0) {
+      violation(`${node.name} has stopped with ${node.engines.phases().length} engines`);
+    }
+  }
+
+  function sleepUntil(ms: number): Promise<void> {
+    return new Promise((resolve) => void clock.at(ms, resolve));
+  }
+
+  async function ask(node: SimulatedNode, name: string, engine: string, search: object): Promise<Call> {
+    const caller: CallerPlan = {
+      name: `${name} ${engine}`,
+      node: node.number,
+      address: `198.51.100.${++probes % 250}`,
+      key: 0,
+      beginMs: 0,
+      together: false,
+      calls: [],
+    };
+    const plan = {
+      kind: "evaluate",
+      afterMs: 0,
+      search: { fen: startFen, moves: ["a2a3", "h7h6", "h2h3"], engine, ...search },
+    } as const;
+    return await runCall(caller, plan, `probe${probes}`, node, observer);
+  }
+
+  /** A hung engine is only noticed when a search uses it. So use all engines once. */
+  async function useEngines(node: SimulatedNode): Promise<void> {
+    const engines = node.engines.phases().length;
+    for (const id of node.ids()) {
+      for (let use = 0; use < engines; use++) {
+        await ask(node, "use", id, { nodes: 500 + use });
+      }
+    }
+  }
+
+  /** Asks each build of the node a small question. */
+  async function probe(node: SimulatedNode): Promise<void> {
+    for (const id of node.ids()) {
+      const { beganAt, endedAt = beganAt, code } = await ask(node, "probe", id, { depth: 3 });
+      const tookMs = Math.round(endedAt - beganAt);
+      if (code !== "ok" || tookMs > bounds.probe) {
+        violation(`${id} of ${node.name} is not available after the last fault: ${code} after ${tookMs} ms`);
+      }
+    }
+  }
+
+  let hasEnded = false;
+  async function live(): Promise<void> {
+    for (const index of plans.keys()) {
+      start(index + 1);
+    }
+    const acting = acts.map(perform);
+    const sampling = setSampler();
+    // Callers begin when the nodes are ready.
+    await sleepUntil(3000);
+    await Promise.all(callers.map((caller) => runCaller(caller, observer)));
+    await Promise.all(acting);
+    const lastFaultMs = Math.max(0, ...faults.map(({ atMs, forMs }) => atMs + forMs));
+    await sleepUntil(Math.max(clock.now(), lastFaultMs));
+    for (const node of nodes.values()) {
+      if (node.state === "ready") {
+        await useEngines(node);
+      }
+    }
+    await sleepUntil(clock.now() + bounds.recovery);
+    for (const index of plans.keys()) {
+      const node = nodeOf(index + 1);
+      if (node?.state === "ready") {
+        await probe(node);
+      } else {
+        violation(`node ${index + 1} is not ready after the last fault`);
+      }
+    }
+    await sleepUntil(clock.now() + bounds.quiet);
+    for (const node of nodes.values()) {
+      invariants.checkQuiet(node);
+      await stop(node, bounds.idleStop);
+    }
+    sampling.isOver = true;
+    invariants.checkLog();
+    hasEnded = true;
+  }
+
+  function setSampler() {
+    const sampling = { isOver: false };
+    const sample = () => {
+      if (!sampling.isOver) {
+        invariants.sample();
+        clock.at(clock.now() + bounds.sample, sample);
+      }
+    };
+    sample();
+    return sampling;
+  }
+
+  try {
+    live().catch((error: unknown) => {
+      violation(`the simulation failed: ${error instanceof Error ? error.stack : error}`);
+      hasEnded = true;
+    });
+    const isComplete = await clock.run(() => hasEnded || clock.now() > virtualMaxMs);
+    if (!isComplete || clock.now() > virtualMaxMs) {
+      violation(`the simulation does not end: ${invariants.running()} calls run`);
+    }
+  } finally {
+    process.off("unhandledRejection", onRejection);
+    process.off("uncaughtException", onRejection);
+    rmSync(folder, { recursive: true, force: true });
+  }
+  return { violations, trace: trace.lines, counts, calls, virtualMs: clock.now(), events: clock.events };
+}
+
+function textOf({ plan }: Call): string {
+  const { kind, afterMs: _, ...rest } = plan;
+  return `${kind} ${JSON.stringify(rest)}`;
+}
+
+function summaryOf({ answers }: Call): string {
+  const last = answers.at(-1);
+  if (isAnswer(last)) {
+    const { search, bestMove } = last;
+    return ` ${bestMove?.uci} depth ${search?.depth} nodes ${search?.nodes} ${stopReasonOf(search?.stopReason)}${search?.deterministic ? " deterministic" : ""}${search?.cached ? " cached" : ""}`;
+  }
+  return answers.length > 0 ? ` after ${answers.length} messages` : "";
+}
+
+function stopReasonOf(number: number | undefined): string {
+  const [name = "none"] = Object.entries(StopReason).find(([, value]) => value === number) ?? [];
+  return name.toLowerCase();
+}
+
+function countStops({ answers }: Call, counts: Counts): void {
+  for (const message of answers) {
+    const value = isMessage(message, StreamEvaluateResponseSchema)
+      ? message.event.value
+      : isMessage(message, EvaluateBatchResponseSchema)
+        ? message.outcome.value
+        : message;
+    if (isAnswer(value as never)) {
+      const { search } = value as { search?: { stopReason: StopReason } };
+      if (search?.stopReason) {
+        counts.add(`stop_reason ${stopReasonOf(search.stopReason)}`);
+      }
+    }
+    if (isMessage(message, EvaluateBatchResponseSchema) && message.outcome.case === "problem") {
+      counts.add(`code ${message.outcome.value.code}`);
+    }
+  }
+}
