@@ -24,7 +24,7 @@ interface RedisClaimsOptions<T> {
 }
 
 /** Arguments: the id of the claim, and the new expiry in milliseconds. An expiry of 0 ends the claim. */
-const renewScript = redisScript(
+export const renewScript = redisScript(
   "renew_claim",
   `
 if redis.call('GET', KEYS[1]) == ARGV[1] then

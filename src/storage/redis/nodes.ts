@@ -30,7 +30,7 @@ export interface Nodes extends AsyncDisposable {
 const listKey = "nodes";
 const keyOf = (id: string) => `node:${id}`;
 
-const announceScript = redisScript(
+export const announceScript = redisScript(
   "announce_node",
   `
 local time = redis.call('TIME')
