@@ -46,6 +46,7 @@ async function waitsBeside(batch: Limits, single: Limits): Promise<readonly numb
 
 const mean = (waits: readonly number[]) => waits.reduce((sum, ms) => sum + ms / waits.length, 0);
 
+// These tests only wait, so they run at the same time.
 describeWith("redis")("a single request beside a batch of its caller", () => {
   const redis = useRedis();
   const opened = new AsyncDisposableStack();
@@ -57,7 +58,7 @@ describeWith("redis")("a single request beside a batch of its caller", () => {
     return createLimits(createMemoryLimitStore(), { store, nodes: () => 2 });
   }
 
-  test("a single request waits with Redis at most 1.5 times as long as without, on the node that runs the batch", async () => {
+  test.concurrent("a single request waits with Redis at most 1.5 times as long as without, on the node that runs the batch", async () => {
     const memory = createLimits(createMemoryLimitStore());
     const node = await openNode("same:");
     const [inMemory, inRedis] = await Promise.all([waitsBeside(memory, memory), waitsBeside(node, node)]);
@@ -65,7 +66,7 @@ describeWith("redis")("a single request beside a batch of its caller", () => {
     expect(Math.max(...inRedis)).toBeLessThan(searchMs);
   });
 
-  test("a single request waits at most two search times of the batch if another node runs the batch, in 12 of 12 attempts", async () => {
+  test.concurrent("a single request waits at most two search times of the batch if another node runs the batch, in 12 of 12 attempts", async () => {
     const [one, other] = [await openNode("other:"), await openNode("other:")];
     const waits = await waitsBeside(one, other);
     expect(Math.max(...waits)).toBeLessThan(2 * searchMs);

@@ -1,0 +1,3 @@
+import { testUnstoppablePosition } from "./unstoppable-position.ts";
+
+testUnstoppablePosition(["wasm lite", "wasm full"]);
