@@ -1,7 +1,7 @@
 import { create, type DescMethod, type JsonObject, type Message } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { Clock } from "./clock.ts";
+import type { Clock, Process } from "./clock.ts";
 import { ConnectionLost, type SimulatedNode } from "./node.ts";
 import { type CallerPlan, type CallPlan, type SearchPlan, startFen } from "./scenario.ts";
 
@@ -24,6 +24,8 @@ export interface Call {
 
 interface CallersOptions {
   readonly clock: Clock;
+  /** The process of all clients. */
+  readonly clients: Process;
   /** Undefined while the node is down. */
   nodeOf(number: number): SimulatedNode | undefined;
   authorizationOf(node: number, key: number | undefined): string | undefined;
@@ -33,11 +35,10 @@ interface CallersOptions {
 
 /** Resolves when all calls of the caller have ended. */
 export async function runCaller(caller: CallerPlan, options: CallersOptions): Promise<void> {
-  const { clock } = options;
-  await pause(clock, caller.beginMs);
+  await pause(options, caller.beginMs);
   const running: Promise<Call>[] = [];
   for (const [index, plan] of caller.calls.entries()) {
-    await pause(clock, plan.afterMs);
+    await pause(options, plan.afterMs);
     const node = options.nodeOf(caller.node);
     if (node === undefined) {
       continue;
@@ -53,8 +54,9 @@ export async function runCaller(caller: CallerPlan, options: CallersOptions): Pr
   await Promise.all(running);
 }
 
-function pause(clock: Clock, ms: number): Promise<void> {
-  return new Promise((resolve) => void clock.at(clock.now() + ms, resolve));
+/** The timer belongs to the client, although a node may wait for it. */
+function pause({ clock, clients }: Pick<CallersOptions, "clock" | "clients">, ms: number): Promise<void> {
+  return new Promise((resolve) => void clients.run(() => clock.at(clock.now() + ms, resolve)));
 }
 
 /** Resolves when the call has ended. */
@@ -63,8 +65,9 @@ export async function runCall(
   plan: CallPlan,
   id: string,
   node: SimulatedNode,
-  { clock, authorizationOf, began, ended }: Omit<CallersOptions, "nodeOf">,
+  options: Omit<CallersOptions, "nodeOf">,
 ): Promise<Call> {
+  const { clock, authorizationOf, began, ended } = options;
   const answers: Message[] = [];
   const call = {
     id,
@@ -89,7 +92,7 @@ export async function runCall(
     async deliver(answer) {
       answers.push(answer);
       if (plan.readsEveryMs !== undefined) {
-        await pause(clock, plan.readsEveryMs);
+        await pause(options, plan.readsEveryMs);
         call.unreadMs += plan.readsEveryMs;
       }
     },

@@ -73,7 +73,16 @@ function textOf(
   return `${depth} ${score?.case} ${(score?.value ?? 0) * sign} ${moves.join(" ")}`;
 }
 
-export function positionOf({ fen, moves }: Pick<SearchPlan, "fen" | "moves">): Position | undefined {
-  const validation = validatePosition({ fen, moves, chess960: false });
-  return validation.kind === "position" ? validation.position : undefined;
+const positions = new Map<string, Position | undefined>();
+
+function positionOf({ fen, moves }: Pick<SearchPlan, "fen" | "moves">): Position | undefined {
+  const key = `${fen} ${moves.join(" ")}`;
+  if (!positions.has(key)) {
+    const validation = validatePosition({ fen, moves, chess960: false });
+    if (positions.size > 1000) {
+      positions.clear();
+    }
+    positions.set(key, validation.kind === "position" ? validation.position : undefined);
+  }
+  return positions.get(key);
 }

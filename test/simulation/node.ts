@@ -1,4 +1,3 @@
-import { mkdirSync } from "node:fs";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Access } from "../../src/access/access.ts";
 import { type AdmitCall, type AdmittedCall, createAdmitCall } from "../../src/access/admit-call.ts";
@@ -15,11 +14,13 @@ import {
   identifyRequest,
   outcomeOf,
 } from "../../src/request/context.ts";
+import { StoreUnavailable } from "../../src/storage/ports.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { createDegraded } from "../../src/wiring/degraded.ts";
 import { notServing, openService } from "../../src/wiring/open-service.ts";
 import type { Service } from "../../src/wiring/service.ts";
 import type { Clock } from "./clock.ts";
+import type { DiskFault } from "./disk.ts";
 import { createSimulatedEngines, type EngineWatch } from "./engine.ts";
 import type { EngineFault } from "./engine-faults.ts";
 import type { Random } from "./random.ts";
@@ -39,6 +40,7 @@ interface NodeOptions {
   /** The data folder, which outlives the process. */
   readonly folder: string;
   readonly faults: readonly EngineFault[];
+  readonly diskFaults: readonly DiskFault[];
   readonly clock: Clock;
   readonly random: Random;
   readonly watch: NodeWatch;
@@ -73,7 +75,7 @@ interface ServedCall {
 export type SimulatedNode = ReturnType<typeof startNode>;
 
 /** One process of the service, from its start to its end, with the real modules and without a port. */
-export function startNode({ number, plan, folder, faults, clock, random, watch }: NodeOptions) {
+export function startNode({ number, plan, folder, faults, diskFaults, clock, random, watch }: NodeOptions) {
   const process = clock.process(`node ${number}, started at ${clock.now()}`);
   const name = `node ${number}`;
   const engines = createSimulatedEngines({
@@ -85,7 +87,6 @@ export function startNode({ number, plan, folder, faults, clock, random, watch }
     random,
     watch,
   });
-  mkdirSync(folder, { recursive: true });
   const config = loadConfig({
     ...plan.settings,
     KIBITZ_DATA_DIR: folder,
@@ -93,11 +94,14 @@ export function startNode({ number, plan, folder, faults, clock, random, watch }
     KIBITZ_PAGE: "off",
   });
   const hasNonsense = faults.some(({ kind }) => kind === "engine answers nonsense");
+  const hasDiskFault = diskFaults.some((fault) => fault.node === number && fault.file === "kibitz.db");
   const log = createLog();
   const degraded = createDegraded();
   const writeLine = createCallLine(log, () => undefined);
   const logRefused = createRefusalLog(writeLine, ({ address }) => address);
   const active = new Set<SentCall>();
+  /** The calls that have an answer that their client has not read yet. */
+  const unread = new Set<SentCall>();
   const killed = Promise.withResolvers<void>();
   const stopping = new AbortController();
   let state: "starting" | "ready" | "stopping" | "ended" = "starting";
@@ -120,7 +124,9 @@ export function startNode({ number, plan, folder, faults, clock, random, watch }
         watch.trace(() => `${name} logs ${level}: ${message}${about.join("")}`);
       }
       const { err } = fields;
-      if (level === "error" && !(hasNonsense && isProtocolError(err))) {
+      const isExpected =
+        (hasNonsense && isProtocolError(err)) || (hasDiskFault && err instanceof StoreUnavailable);
+      if (level === "error" && !isExpected) {
         watch.violation(
           `${name} logs an error: ${message} ${err instanceof Error ? err.stack : fields.error}`,
         );
@@ -208,7 +214,12 @@ export function startNode({ number, plan, folder, faults, clock, random, watch }
         const { account } = admitted;
         const answers = calls.stream(method)(message, { method, request, outcome, account, signal });
         for await (const answer of answers) {
-          await delivered(sent, answer, signal);
+          unread.add(sent);
+          try {
+            await delivered(sent, answer, signal);
+          } finally {
+            unread.delete(sent);
+          }
         }
         return { code: "ok" };
       } catch (thrown) {
@@ -276,7 +287,7 @@ export function startNode({ number, plan, folder, faults, clock, random, watch }
     /** Stops as after SIGTERM. Resolves with the number of calls that got no answer. */
     async stop(): Promise<number> {
       state = "stopping";
-      return await process.run(async () => {
+      const unansweredCalls = await process.run(async () => {
         const service = await opened;
         let unanswered = 0;
         await service.endCalls(async (maxMs) => {
@@ -284,13 +295,15 @@ export function startNode({ number, plan, folder, faults, clock, random, watch }
           while (active.size > 0 && clock.now() < ended) {
             await clock.time.sleep(5);
           }
-          unanswered = active.size;
+          // The server cannot wait for a client that reads too slowly.
+          unanswered = [...active].filter((sent) => !unread.has(sent)).length;
         });
         await service[Symbol.asyncDispose]();
-        state = "ended";
-        killed.resolve();
         return unanswered;
       });
+      state = "ended";
+      killed.resolve();
+      return unansweredCalls;
     },
     kill(): void {
       state = "ended";

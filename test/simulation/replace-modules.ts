@@ -9,7 +9,10 @@ const replaced: ReadonlyMap<string, string> = new Map(
   Object.entries({
     "time/time.ts": "time.ts",
     "node:crypto": "crypto.ts",
+    "node:fs": "fs.ts",
+    "node:sqlite": "sqlite.ts",
     "game/openings.ts": "openings.ts",
+    "calls/rules.ts": "rules.ts",
   }).map(([module, standIn]) => [
     module.startsWith("node:") ? module : new URL(module, sources).href,
     new URL(`stand-ins/${standIn}`, import.meta.url).href,

@@ -1,52 +1,93 @@
 import "./replace-modules.ts";
+import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
+import type { Scenario } from "./scenario.ts";
+import type { Report } from "./world.ts";
+
+/**
+ * Runs simulations, and prints what was wrong, how often each kind of thing occurred, and how long it took.
+ * Usage: node test/simulation/run.ts --seed 7          runs one seed, and prints what happened
+ *        node test/simulation/run.ts --seed 7 --shrink leaves out what is not needed for the failure
+ *        node test/simulation/run.ts --scenario file   runs a scenario that was written by --json
+ *        node test/simulation/run.ts --seeds 1..50
+ *        node test/simulation/run.ts --for 3600        runs new seeds for an hour
+ */
+const { values } = parseArgs({
+  options: {
+    seed: { type: "string" },
+    seeds: { type: "string" },
+    for: { type: "string" },
+    scenario: { type: "string" },
+    shrink: { type: "boolean", default: false },
+    json: { type: "boolean", default: false },
+  },
+});
 
 const { scenarioFrom } = await import("./scenario.ts");
 const { runScenario } = await import("./world.ts");
+const { shrink } = await import("./shrink.ts");
+const { createTotals } = await import("./counts.ts");
 
-const { values } = parseArgs({
-  options: { seed: { type: "string" }, seeds: { type: "string" }, for: { type: "string" } },
-});
-
-function* seeds(): Generator<number> {
-  if (values.seed !== undefined) {
-    yield Number(values.seed);
+function* scenarios(): Generator<Scenario> {
+  if (values.scenario !== undefined) {
+    yield JSON.parse(readFileSync(values.scenario, "utf8"));
     return;
   }
-  const [from = 1, to = 10] = (values.seeds ?? "1..10").split("..").map(Number);
+  if (values.for !== undefined) {
+    const first = Math.trunc(process.hrtime()[0] % 1e6) * 1000 + (process.pid % 1000);
+    const endsAt = process.hrtime()[0] + Number(values.for);
+    for (let seed = first; process.hrtime()[0] < endsAt; seed++) {
+      yield scenarioFrom(seed);
+    }
+    return;
+  }
+  const [from = 1, to = from] = (values.seed ?? values.seeds ?? "1..10").split("..").map(Number);
   for (let seed = from; seed <= to; seed++) {
-    yield seed;
+    yield scenarioFrom(seed);
   }
 }
 
-const counts = new Map<string, number>();
-let calls = 0;
-let virtualMs = 0;
-let events = 0;
+/** Two violations with different numbers are alike. */
+function kindOf({ violations: [first = ""] }: Report): string {
+  return first.split("\n", 1)[0]?.replaceAll(/[\d.]+/g, "") ?? "";
+}
+
+async function smallest(scenario: Scenario, report: Report): Promise<Scenario> {
+  const kind = kindOf(report);
+  const endsAt = process.hrtime()[0] + 60;
+  return shrink(
+    scenario,
+    async (candidate) => process.hrtime()[0] < endsAt && kindOf(await runScenario(candidate)) === kind,
+  );
+}
+
+function print({ trace }: Report): void {
+  console.log(trace.join("\n"));
+}
+
+const isOne = values.seed !== undefined || values.scenario !== undefined;
+const totals = createTotals();
 const before = process.cpuUsage();
-for (const seed of seeds()) {
-  const report = await runScenario(scenarioFrom(seed));
-  calls += report.calls;
-  virtualMs += report.virtualMs;
-  events += report.events;
-  for (const [kind, count] of report.counts.all) {
-    counts.set(kind, (counts.get(kind) ?? 0) + count);
+for (const scenario of scenarios()) {
+  const report = await runScenario(scenario);
+  totals.add(report);
+  if (report.violations.length === 0) {
+    if (isOne) {
+      print(report);
+    }
+    continue;
   }
-  if (values.seed !== undefined) {
-    console.log(report.trace.join("\n"));
+  process.exitCode = 1;
+  const small = isOne && !values.shrink ? scenario : await smallest(scenario, report);
+  print(small === scenario ? report : await runScenario(small));
+  if (values.json) {
+    console.log(JSON.stringify(small));
   }
-  if (report.violations.length > 0) {
-    process.exitCode = 1;
-    console.log(`seed ${seed}: ${report.violations.slice(0, 5).join("\n    ")}`);
-  }
+  console.log(`seed ${scenario.seed} fails: ${report.violations.join("\n    ")}`);
+  console.log(`Repeat: node test/simulation/run.ts --seed ${scenario.seed} --shrink`);
 }
 const { user, system } = process.cpuUsage(before);
-const seconds = (user + system) / 1e6;
-console.error(
-  `${calls} calls, ${(virtualMs / 3_600_000).toFixed(2)} simulated hours, ${events} events in ${seconds.toFixed(1)} s of processor time: ${Math.round(calls / seconds)} calls per second`,
-);
-if (values.seed === undefined) {
-  for (const [kind, count] of [...counts].toSorted(([a], [b]) => (a < b ? -1 : 1))) {
-    console.error(`${String(count).padStart(7)} ${kind}`);
-  }
+console.error(totals.text((user + system) / 1e6));
+if (!isOne) {
+  console.error(totals.table());
 }

@@ -1,5 +1,6 @@
 import { legalUcisOf } from "../../src/chess/legal-moves.ts";
 import { validatePosition } from "../../src/chess/validate-position.ts";
+import type { DiskFault } from "./disk.ts";
 import type { SimulatedBuild } from "./engine.ts";
 import type { EngineFault } from "./engine-faults.ts";
 import { createRandom, type Random } from "./random.ts";
@@ -14,6 +15,7 @@ export interface Scenario {
   readonly callers: readonly CallerPlan[];
   readonly acts: readonly Act[];
   readonly faults: readonly EngineFault[];
+  readonly diskFaults: readonly DiskFault[];
 }
 
 export interface NodePlan {
@@ -90,7 +92,10 @@ export function scenarioFrom(seed: number): Scenario {
   const acts = Array.from({ length: random.int(4) }, (_, index) =>
     actFrom(random.fork(`act ${index + 1}`), 1 + random.int(nodes.length)),
   );
-  return { seed, nodes, callers, acts, faults };
+  const diskFaults = Array.from({ length: random.int(4) }, (_, index) =>
+    diskFaultFrom(random.fork(`disk fault ${index + 1}`), 1 + random.int(nodes.length)),
+  );
+  return { seed, nodes, callers, acts, faults, diskFaults };
 }
 
 function nodeFrom(random: Random): NodePlan {
@@ -268,6 +273,22 @@ function faultFrom(random: Random, node: number, games: Games): EngineFault {
     () => ({ ...window, kind: "engine is irreproducible" }),
   ];
   return random.pick(kinds)();
+}
+
+function diskFaultFrom(random: Random, node: number): DiskFault {
+  const window = {
+    node,
+    atMs: Math.round(random.between(0, lengthMs)),
+    forMs: Math.round(10 ** random.between(1, 4.3)),
+    file: random.pick(["kibitz.db", "answers.db"] as const),
+  };
+  return random.pick<() => DiskFault>([
+    () => ({ ...window, kind: "database is locked" }),
+    () => ({ ...window, kind: "disk is full" }),
+    () => ({ ...window, kind: "disk fails", errcode: random.pick([10, 11, 14]) }),
+    () => ({ ...window, kind: "stat fails", code: random.pick(["EACCES", "EIO", "ESTALE"]) }),
+    () => ({ ...window, kind: random.pick(["file is deleted", "file is replaced"]) }),
+  ])();
 }
 
 function actFrom(random: Random, node: number): Act {

@@ -1,6 +1,3 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { isMessage } from "@bufbuild/protobuf";
 import { StopReason } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import {
@@ -12,6 +9,7 @@ import { isAnswer } from "./check-answer.ts";
 import { createClock } from "./clock.ts";
 import { type Counts, createCounts } from "./counts.ts";
 import { simulate } from "./current.ts";
+import { mountDisk } from "./disk.ts";
 import { bounds, createInvariants } from "./invariants.ts";
 import { type SimulatedNode, startNode } from "./node.ts";
 import { createRandom } from "./random.ts";
@@ -37,14 +35,15 @@ const restartMs = 5000;
 const virtualMaxMs = 3_600_000;
 
 export async function runScenario(scenario: Scenario): Promise<Report> {
-  const { seed, nodes: plans, callers, acts, faults } = scenario;
+  const { seed, nodes: plans, callers, acts, faults, diskFaults } = scenario;
   const clock = createClock();
   simulate(seed, clock);
   const random = createRandom(seed);
   const trace = createTrace(clock.now);
   const counts = createCounts();
   const violations: string[] = [];
-  const folder = mkdtempSync(join(tmpdir(), "kibitz-simulation-"));
+  const watch = { trace: (text: () => string) => trace.add(text()), count: counts.add };
+  using disk = mountDisk({ faults: diskFaults, clock, watch });
   const nodes = new Map<number, SimulatedNode>();
   const keys = new Map<string, string>();
   const down = new Set<number>();
@@ -71,13 +70,13 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     const node = startNode({
       number,
       plan: plans[number - 1] as Scenario["nodes"][number],
-      folder: join(folder, `node-${number}`),
+      folder: disk.folderOf(number),
       faults,
+      diskFaults,
       clock,
       random: random.fork(`node ${number} at ${clock.now()}`),
       watch: {
-        trace: (text) => trace.add(text()),
-        count: counts.add,
+        ...watch,
         violation,
         callLine: invariants.callLine,
         opened: invariants.opened,
@@ -85,7 +84,8 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     });
     nodes.set(number, node);
     node.opened.then(
-      () => node.process.run(() => issueKeys(node)),
+      () =>
+        node.process.run(() => issueKeys(node)).catch(() => trace.add(`node ${number} can create no keys`)),
       () => {
         if (!down.has(number)) {
           clock.at(clock.now() + restartMs, () => start(number));
@@ -95,13 +95,13 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     return node;
   }
 
-  /** The operator creates the keys at the first start of a node. */
-  async function issueKeys(node: SimulatedNode): Promise<void> {
+  /** At each start of a node, the operator creates the keys that the node does not know. */
+  async function issueKeys({ number, access }: SimulatedNode): Promise<void> {
+    const known = new Set((await access?.keys.list())?.map(({ name }) => name));
     for (let key = 0; key < keyCount; key++) {
-      const name = `node ${node.number}, key ${key}`;
-      if (!keys.has(name)) {
-        keys.set(name, "");
-        const issued = await node.access?.keys.issue({ name, plan: "free" });
+      const name = `node ${number}, key ${key}`;
+      if (!known.has(name)) {
+        const issued = await access?.keys.issue({ name, plan: "free" });
         keys.set(name, issued?.kind === "issued" ? issued.key : "");
       }
     }
@@ -114,6 +114,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
 
   const observer = {
     clock,
+    clients: clock.process("clients"),
     nodeOf,
     authorizationOf,
     began(call: Call) {
@@ -239,7 +240,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     await sleepUntil(3000);
     await Promise.all(callers.map((caller) => runCaller(caller, observer)));
     await Promise.all(acting);
-    const lastFaultMs = Math.max(0, ...faults.map(({ atMs, forMs }) => atMs + forMs));
+    const lastFaultMs = Math.max(0, ...[...faults, ...diskFaults].map(({ atMs, forMs }) => atMs + forMs));
     await sleepUntil(Math.max(clock.now(), lastFaultMs));
     for (const node of nodes.values()) {
       if (node.state === "ready") {
@@ -289,7 +290,6 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
   } finally {
     process.off("unhandledRejection", onRejection);
     process.off("uncaughtException", onRejection);
-    rmSync(folder, { recursive: true, force: true });
   }
   return { violations, trace: trace.lines, counts, calls, virtualMs: clock.now(), events: clock.events };
 }
