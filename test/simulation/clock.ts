@@ -54,7 +54,7 @@ interface Owner extends Process {
 }
 
 /** The wall clock at the start: Friday, 1 January 2027. */
-const startsAt = Date.UTC(2027, 0, 1);
+export const startsAt = Date.UTC(2027, 0, 1);
 
 export function createClock(): Clock {
   const owners = new AsyncLocalStorage<Owner | undefined>();

@@ -7,13 +7,13 @@ import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_servi
 import type { Access } from "../../src/access/access.ts";
 import type { Account } from "../../src/access/account.ts";
 import type { Admission } from "../../src/access/limits.ts";
-import { type Plan, ratesOf } from "../../src/access/plans.ts";
+import { ratesOf } from "../../src/access/plans.ts";
 import type { LogFields } from "../../src/log/log.ts";
 import type { Call } from "./callers.ts";
 import { type Answer, faultOf, isAnswer } from "./check-answer.ts";
 import type { Clock } from "./clock.ts";
 import type { SimulatedNode } from "./node.ts";
-import type { NodePlan, SearchPlan } from "./scenario.ts";
+import type { NodePlan, Scenario, SearchPlan } from "./scenario.ts";
 
 /** The bounds of the invariants, in milliseconds unless the name says otherwise. */
 export const bounds = {
@@ -26,6 +26,10 @@ export const bounds = {
   watchdogs: 1500,
   /** The interval in which the simulation looks at the queue. */
   sample: 100,
+  /** The difference between the clock of a shared store and the clock of the simulation. */
+  storeClock: 1000,
+  /** A place of a killed node ends after this time. */
+  lease: 10_000,
   /** After the last fault, everything is available again within this time. */
   recovery: 30_000,
   /** A probe of an idle node. */
@@ -52,17 +56,27 @@ interface Running {
 
 interface InvariantsOptions {
   readonly clock: Clock;
-  readonly plans: readonly NodePlan[];
+  readonly scenario: Scenario;
   nodeOf(number: number): SimulatedNode | undefined;
   violation(text: string): void;
 }
 
-export function createInvariants({ clock, plans, nodeOf, violation }: InvariantsOptions) {
+export function createInvariants({ clock, scenario, nodeOf, violation }: InvariantsOptions) {
+  const { nodes: plans } = scenario;
   const running = new Map<string, Running>();
   /** The calls that have ended, and that have no log line yet. */
   const unlogged = new Map<string, Call>();
   const logged = new Set<string>();
-  const limits = new Map<number, ReturnType<typeof watchLimits>>();
+  const limits = new Map<number, WatchedLimits>();
+  const isCluster = plans.length > 1;
+  const isShared =
+    isCluster && scenario.redisFaults.length === 0 && scenario.acts.every(({ kind }) => kind !== "pause");
+  /**
+   * While the store of a cluster fails, a node counts by itself, and does not know what it has admitted before. So a caller may
+   * get a limit twice.
+   */
+  const factor = isCluster && !isShared ? 2 : 1;
+  const ledger = createLedger();
   let summedUp = 0;
 
   const planOf = (number: number) => plans[number - 1] as NodePlan;
@@ -73,7 +87,9 @@ export function createInvariants({ clock, plans, nodeOf, violation }: Invariants
     const hashMb = builds[0]?.settings.hashMb ?? 0;
     const startMs = bounds.engineStart + bounds.engineStartPerHashMb * hashMb;
     const longestMs = movetimeMs ?? movetimeMaxOf(settings, caller.key !== undefined);
-    return 2 * (startMs + longestMs) + bounds.watchdogs;
+    const ownMs = 2 * (startMs + longestMs) + bounds.watchdogs;
+    // In a cluster, the call first waits for an equal search of another node.
+    return plans.length === 1 ? ownMs : 2 * ownMs + bounds.lease;
   }
 
   function boundMs(call: Call): number {
@@ -88,14 +104,22 @@ export function createInvariants({ clock, plans, nodeOf, violation }: Invariants
     }
   }
 
+  /** The nodes for which a call may have to wait: in a cluster, nodes wait for searches of others. */
+  const others = (own: number) => (plans.length === 1 ? [own] : plans.map((_, index) => index + 1));
+
+  function isInTheWay(number: number, call: Call): boolean {
+    const node = nodeOf(number);
+    const status = node?.state === "ready" ? node.status() : undefined;
+    const isBusy = status !== undefined && status.running >= status.slots;
+    return isBusy || node?.isPaused() === true || limits.get(number)?.isFull(call) === true;
+  }
+
   function checkTimes(): void {
     const now = clock.now();
     for (const one of running.values()) {
       const { call } = one;
       const node = nodeOf(call.node);
-      const status = node?.state === "ready" ? node.status() : undefined;
-      const isBusy = status !== undefined && status.running >= status.slots;
-      if (isBusy || node?.isPaused() || limits.get(call.node)?.isFull(call)) {
+      if (others(call.node).some((number) => isInTheWay(number, call))) {
         one.excusedMs += bounds.sample;
       }
       const { beganAt, unreadMs, abortedAt } = call;
@@ -181,12 +205,13 @@ export function createInvariants({ clock, plans, nodeOf, violation }: Invariants
       }
     },
     opened(number: number, access: Access): void {
-      limits.set(number, watchLimits(number, access, clock, violation));
+      const own = isShared ? ledger : createLedger();
+      limits.set(number, watchLimits({ number, access, clock, ledger: own, factor, violation }));
     },
     sample: checkTimes,
     running: () => running.size,
     /** Call this when no call has run for some time. */
-    checkQuiet(node: SimulatedNode): void {
+    async checkQuiet(node: SimulatedNode): Promise<void> {
       const { running: runs, waiting } = node.status();
       if (runs + waiting > 0) {
         violation(`${node.name} is quiet, but ${runs} searches run and ${waiting} wait`);
@@ -198,7 +223,7 @@ export function createInvariants({ clock, plans, nodeOf, violation }: Invariants
       if (busy.length > 0) {
         violation(`${node.name} is quiet, but has engines that are ${busy.join(" and ")}`);
       }
-      limits.get(node.number)?.checkQuiet();
+      await Promise.race([node.process.run(() => limits.get(node.number)?.checkQuiet()), node.ended]);
     },
     checkLog(): void {
       const missing = unlogged.size - summedUp;
@@ -211,50 +236,75 @@ export function createInvariants({ clock, plans, nodeOf, violation }: Invariants
   };
 }
 
-interface Held {
-  readonly subject: string;
-  isHeld: boolean;
+/** What the limits have admitted: on a node, or on all nodes that share a store. */
+interface Ledger {
+  /** The places by their subjects. */
+  readonly held: Map<string, Set<Held>>;
+  readonly windows: Map<string, { endsAt: number; used: number }>;
 }
 
-/** Counts what the limits of a node have admitted. */
-function watchLimits(number: number, { limits }: Access, clock: Clock, violation: (text: string) => void) {
-  const held = new Map<string, Set<Held>>();
-  const plans = new Map<string, Plan>();
-  const windows = new Map<string, { endsAt: number; used: number }>();
-  const { enter } = limits;
+interface Held {
+  readonly subject: string;
+  readonly node: number;
+}
 
-  function takePlace({ subject, plan }: Account): Held {
-    const place = { subject, isHeld: true };
+const createLedger = (): Ledger => ({ held: new Map(), windows: new Map() });
+
+interface WatchLimitsOptions {
+  readonly number: number;
+  readonly access: Access;
+  readonly clock: Clock;
+  readonly ledger: Ledger;
+  readonly factor: number;
+  violation(text: string): void;
+}
+
+type WatchedLimits = ReturnType<typeof watchLimits>;
+
+/** Counts what the limits of a node have admitted. */
+function watchLimits({ number, access, clock, ledger, factor, violation }: WatchLimitsOptions) {
+  const { limits } = access;
+  const { held, windows } = ledger;
+  const accounts = new Map<string, Account>();
+  const { enter } = limits;
+  // An earlier process of the node has ended, and its places with it.
+  for (const places of held.values()) {
+    for (const place of places) {
+      if (place.node === number) {
+        places.delete(place);
+      }
+    }
+  }
+
+  function takePlace(account: Account): Held {
+    const { subject, plan } = account;
+    const place = { subject, node: number };
     const places = held.get(subject) ?? new Set();
     held.set(subject, places.add(place));
+    accounts.set(subject, account);
     const { concurrent } = plan.limits;
-    plans.set(subject, plan);
-    if (concurrent !== undefined && places.size > concurrent) {
-      violation(`node ${number} runs ${places.size} searches of ${subject}, whose plan allows ${concurrent}`);
+    if (concurrent !== undefined && places.size > factor * concurrent) {
+      violation(
+        `node ${number}: ${places.size} searches of ${subject} run, but its plan allows ${concurrent}`,
+      );
     }
     return place;
   }
 
-  function free(place: Held): void {
-    place.isHeld = false;
-    held.get(place.subject)?.delete(place);
-  }
+  const free = (place: Held) => void held.get(place.subject)?.delete(place);
 
   /** Returns a function that gives the requests back. */
   function countRequests({ subject, plan }: Account, requests: number): () => void {
     const counted = ratesOf(plan, "request").map((policy) => {
       const key = `${plan.id}/${policy.name} ${subject}`;
       const known = windows.get(key);
-      const window =
-        known && clock.now() < known.endsAt
-          ? known
-          : { endsAt: clock.now() + policy.windowS * 1000, used: 0 };
+      // The clock of a store differs a little from the clock of the simulation.
+      const isOver = known === undefined || clock.now() >= known.endsAt - bounds.storeClock;
+      const window = isOver ? { endsAt: clock.now() + policy.windowS * 1000, used: 0 } : known;
       windows.set(key, window);
       window.used += requests;
-      if (window.used > policy.quota) {
-        violation(
-          `node ${number} has admitted ${window.used} requests of ${key}, which allows ${policy.quota}`,
-        );
+      if (window.used > factor * policy.quota) {
+        violation(`node ${number}: ${window.used} requests of ${key} are admitted of ${policy.quota}`);
       }
       return window;
     });
@@ -297,13 +347,30 @@ function watchLimits(number: number, { limits }: Access, clock: Clock, violation
       return [...held].some(
         ([subject, places]) =>
           (caller.key !== undefined || subject === caller.address) &&
-          places.size >= (plans.get(subject)?.limits.concurrent ?? Number.POSITIVE_INFINITY),
+          places.size >= (accounts.get(subject)?.plan.limits.concurrent ?? Number.POSITIVE_INFINITY),
       );
     },
-    checkQuiet(): void {
+    /** Nothing is held, and each caller may run as many searches as its plan allows. */
+    async checkQuiet(): Promise<void> {
       for (const [subject, places] of held) {
-        if (places.size > 0) {
-          violation(`node ${number} is quiet, but ${subject} holds ${places.size} places`);
+        const own = [...places].filter(({ node }) => node === number).length;
+        if (own > 0) {
+          violation(`node ${number} is quiet, but ${subject} holds ${own} places`);
+        }
+      }
+      for (const account of accounts.values()) {
+        const entered: Admission[] = [];
+        const { concurrent = 0 } = account.plan.limits;
+        for (let count = 1; count <= concurrent; count++) {
+          const decision = await enter(account, { expectedMs: 1, longestMs: 1 }, { requests: 0 });
+          if (decision.kind === "admitted") {
+            entered.push(decision.admission);
+          } else if (decision.refusal.code === "concurrency_limited") {
+            violation(`node ${number} is quiet, but ${account.subject} may run ${count - 1} searches only`);
+          }
+        }
+        for (const admission of entered) {
+          admission.leave(0, false);
         }
       }
     },

@@ -15,12 +15,13 @@ import {
   outcomeOf,
 } from "../../src/request/context.ts";
 import { StoreUnavailable } from "../../src/storage/ports.ts";
+// Load this file before the first simulation: loading it later would take real time.
+import "../../src/wiring/nodes.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { createDegraded } from "../../src/wiring/degraded.ts";
 import { notServing, openService } from "../../src/wiring/open-service.ts";
 import type { Service } from "../../src/wiring/service.ts";
 import type { Clock } from "./clock.ts";
-import type { DiskFault } from "./disk.ts";
 import { createSimulatedEngines, type EngineWatch } from "./engine.ts";
 import type { EngineFault } from "./engine-faults.ts";
 import type { Random } from "./random.ts";
@@ -40,7 +41,8 @@ interface NodeOptions {
   /** The data folder, which outlives the process. */
   readonly folder: string;
   readonly faults: readonly EngineFault[];
-  readonly diskFaults: readonly DiskFault[];
+  /** True if the database or Redis may fail. */
+  readonly hasStoreFault: boolean;
   readonly clock: Clock;
   readonly random: Random;
   readonly watch: NodeWatch;
@@ -75,7 +77,16 @@ interface ServedCall {
 export type SimulatedNode = ReturnType<typeof startNode>;
 
 /** One process of the service, from its start to its end, with the real modules and without a port. */
-export function startNode({ number, plan, folder, faults, diskFaults, clock, random, watch }: NodeOptions) {
+export function startNode({
+  number,
+  plan,
+  folder,
+  faults,
+  hasStoreFault,
+  clock,
+  random,
+  watch,
+}: NodeOptions) {
   const process = clock.process(`node ${number}, started at ${clock.now()}`);
   const name = `node ${number}`;
   const engines = createSimulatedEngines({
@@ -94,7 +105,6 @@ export function startNode({ number, plan, folder, faults, diskFaults, clock, ran
     KIBITZ_PAGE: "off",
   });
   const hasNonsense = faults.some(({ kind }) => kind === "engine answers nonsense");
-  const hasDiskFault = diskFaults.some((fault) => fault.node === number && fault.file === "kibitz.db");
   const log = createLog();
   const degraded = createDegraded();
   const writeLine = createCallLine(log, () => undefined);
@@ -125,7 +135,7 @@ export function startNode({ number, plan, folder, faults, diskFaults, clock, ran
       }
       const { err } = fields;
       const isExpected =
-        (hasNonsense && isProtocolError(err)) || (hasDiskFault && err instanceof StoreUnavailable);
+        (hasNonsense && isProtocolError(err)) || (hasStoreFault && err instanceof StoreUnavailable);
       if (level === "error" && !isExpected) {
         watch.violation(
           `${name} logs an error: ${message} ${err instanceof Error ? err.stack : fields.error}`,

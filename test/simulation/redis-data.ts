@@ -110,6 +110,7 @@ export function createRedisData(clock: () => number): RedisData {
 
   const commands: Readonly<Record<string, (...args: string[]) => Reply>> = {
     PING: () => "PONG",
+    INFO: () => "maxmemory_policy:noeviction",
     TIME() {
       const us = Math.floor(clock() * 1000);
       return [String(Math.floor(us / 1e6)), String(us % 1e6)];

@@ -18,11 +18,13 @@ const replaced: ReadonlyMap<string, string> = new Map(
     new URL(`stand-ins/${standIn}`, import.meta.url).href,
   ]),
 );
+const redisClient = new URL("redis-client.ts", import.meta.url).href;
 
 registerHooks({
   resolve(specifier, context, next) {
     const resolved = next(specifier, context);
-    const standIn = context.parentURL?.startsWith(sources) ? replaced.get(resolved.url) : undefined;
+    const found = specifier === "@redis/client" ? redisClient : replaced.get(resolved.url);
+    const standIn = context.parentURL?.startsWith(sources) ? found : undefined;
     return standIn === undefined
       ? resolved
       : { url: standIn, format: "module-typescript", shortCircuit: true };

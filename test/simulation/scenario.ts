@@ -4,6 +4,7 @@ import type { DiskFault } from "./disk.ts";
 import type { SimulatedBuild } from "./engine.ts";
 import type { EngineFault } from "./engine-faults.ts";
 import { createRandom, type Random } from "./random.ts";
+import type { RedisFault } from "./redis-faults.ts";
 
 /**
  * Everything that happens in a simulation, as data. If a caller, an act of an operator or a fault is left out, all others stay the
@@ -16,6 +17,7 @@ export interface Scenario {
   readonly acts: readonly Act[];
   readonly faults: readonly EngineFault[];
   readonly diskFaults: readonly DiskFault[];
+  readonly redisFaults: readonly RedisFault[];
 }
 
 export interface NodePlan {
@@ -80,7 +82,11 @@ export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 
 
 export function scenarioFrom(seed: number): Scenario {
   const random = createRandom(seed);
-  const nodes = [nodeFrom(random.fork("node 1"))];
+  const nodeCount = random.pick([1, 1, 2, 2, 3]);
+  const first = nodeFrom(random.fork("node 1"));
+  const nodes = Array.from({ length: nodeCount }, (_, index) =>
+    nodeCount === 1 ? first : nodeOfCluster(random.fork(`node ${index + 1}`), index + 1, first),
+  );
   const games = Array.from({ length: 3 }, (_, index) => gameFrom(random.fork(`game ${index + 1}`)));
   const callerCount = 4 + random.int(12);
   const callers = Array.from({ length: callerCount }, (_, index) =>
@@ -95,7 +101,11 @@ export function scenarioFrom(seed: number): Scenario {
   const diskFaults = Array.from({ length: random.int(4) }, (_, index) =>
     diskFaultFrom(random.fork(`disk fault ${index + 1}`), 1 + random.int(nodes.length)),
   );
-  return { seed, nodes, callers, acts, faults, diskFaults };
+  const redisFaults = Array.from(
+    { length: nodeCount > 1 && random.chance(0.7) ? 1 + random.int(6) : 0 },
+    (_, index) => redisFaultFrom(random.fork(`redis fault ${index + 1}`), nodeCount),
+  );
+  return { seed, nodes, callers, acts, faults, diskFaults, redisFaults };
 }
 
 function nodeFrom(random: Random): NodePlan {
@@ -138,6 +148,13 @@ function nodeFrom(random: Random): NodePlan {
   };
 }
 
+/** The nodes of a cluster have the same callers and plans, but not the same machines. */
+function nodeOfCluster(random: Random, number: number, first: NodePlan): NodePlan {
+  const { builds, settings } = random.chance(0.3) ? nodeFrom(random) : first;
+  const { KIBITZ_ACCESS = "public" } = first.settings;
+  return { builds, settings: { ...settings, KIBITZ_ACCESS, KIBITZ_REDIS_URL: `redis://node-${number}` } };
+}
+
 function gameFrom(random: Random): readonly string[] {
   const moves: string[] = [];
   const plies = 6 + random.int(30);
@@ -156,7 +173,7 @@ type Games = readonly (readonly string[])[];
 
 function callerFrom(random: Random, number: number, games: Games, nodes: readonly NodePlan[]): CallerPlan {
   const node = 1 + random.int(nodes.length);
-  const [plan] = nodes;
+  const plan = nodes[node - 1];
   const builds = plan?.builds ?? [];
   const patience = random.pick([50, 500, 3000, 10_000]);
   return {
@@ -273,6 +290,35 @@ function faultFrom(random: Random, node: number, games: Games): EngineFault {
     () => ({ ...window, kind: "engine is irreproducible" }),
   ];
   return random.pick(kinds)();
+}
+
+function redisFaultFrom(random: Random, nodeCount: number): RedisFault {
+  const window = {
+    ...(random.chance(0.5) && { node: 1 + random.int(nodeCount) }),
+    atMs: Math.round(random.between(0, lengthMs)),
+    forMs: Math.round(10 ** random.between(1, 4.3)),
+  };
+  const byMs = Math.round(10 ** random.between(0, 3.5));
+  return random.pick<() => RedisFault>([
+    () => ({ ...window, kind: "redis is gone" }),
+    () => ({ ...window, kind: "redis is cut off" }),
+    () => ({ ...window, kind: "redis is paused" }),
+    () => ({ ...window, kind: "redis is slow", byMs: byMs / 5 }),
+    () => ({ ...window, kind: "redis answers late", byMs }),
+    () => ({
+      ...window,
+      kind: "redis loses a connection",
+      isExecuted: random.chance(0.5),
+      times: 1 + random.int(5),
+    }),
+    () => ({ ...window, kind: "redis restarts", keepsData: random.chance(0.5) }),
+    () => ({
+      ...window,
+      kind: "redis refuses commands",
+      because: random.pick(["OOM", "READONLY", "MISCONF", "LOADING"]),
+    }),
+    () => ({ ...window, kind: "redis has another time", byMs: random.pick([-1, 1]) * byMs }),
+  ])();
 }
 
 function diskFaultFrom(random: Random, node: number): DiskFault {

@@ -6,13 +6,16 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type Call, runCall, runCaller } from "./callers.ts";
 import { isAnswer } from "./check-answer.ts";
-import { createClock } from "./clock.ts";
+import { createClock, startsAt } from "./clock.ts";
 import { type Counts, createCounts } from "./counts.ts";
 import { simulate } from "./current.ts";
 import { mountDisk } from "./disk.ts";
 import { bounds, createInvariants } from "./invariants.ts";
 import { type SimulatedNode, startNode } from "./node.ts";
 import { createRandom } from "./random.ts";
+import { createSimulatedRedis } from "./redis.ts";
+import { connectClientsTo } from "./redis-client.ts";
+import type { RedisFault } from "./redis-faults.ts";
 import { type Act, type CallerPlan, type Scenario, startFen } from "./scenario.ts";
 import { createTrace } from "./trace.ts";
 
@@ -35,7 +38,7 @@ const restartMs = 5000;
 const virtualMaxMs = 3_600_000;
 
 export async function runScenario(scenario: Scenario): Promise<Report> {
-  const { seed, nodes: plans, callers, acts, faults, diskFaults } = scenario;
+  const { seed, nodes: plans, callers, acts, faults, diskFaults, redisFaults } = scenario;
   const clock = createClock();
   simulate(seed, clock);
   const random = createRandom(seed);
@@ -43,10 +46,17 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
   const counts = createCounts();
   const violations: string[] = [];
   const watch = { trace: (text: () => string) => trace.add(text()), count: counts.add };
+  const redis = createSimulatedRedis({
+    clock,
+    random: random.fork("redis"),
+    startsAt,
+    faults: redisFaults,
+    watch,
+  });
+  connectClientsTo(redis);
   using disk = mountDisk({ faults: diskFaults, clock, watch });
   const nodes = new Map<number, SimulatedNode>();
   const keys = new Map<string, string>();
-  const down = new Set<number>();
   let calls = 0;
   let probes = 0;
 
@@ -63,7 +73,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     const node = nodes.get(number);
     return node?.state === "ended" ? undefined : node;
   };
-  const invariants = createInvariants({ clock, plans, nodeOf, violation });
+  const invariants = createInvariants({ clock, scenario, nodeOf, violation });
 
   function start(number: number): SimulatedNode {
     trace.add(`node ${number} is started`);
@@ -72,7 +82,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
       plan: plans[number - 1] as Scenario["nodes"][number],
       folder: disk.folderOf(number),
       faults,
-      diskFaults,
+      hasStoreFault: diskFaults.length + redisFaults.length > 0,
       clock,
       random: random.fork(`node ${number} at ${clock.now()}`),
       watch: {
@@ -84,31 +94,47 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     });
     nodes.set(number, node);
     node.opened.then(
-      () =>
-        node.process.run(() => issueKeys(node)).catch(() => trace.add(`node ${number} can create no keys`)),
-      () => {
-        if (!down.has(number)) {
-          clock.at(clock.now() + restartMs, () => start(number));
-        }
-      },
+      () => issueKeysUntilKnown(number),
+      () => clock.at(clock.now() + restartMs, () => start(number)),
     );
     return node;
   }
 
-  /** At each start of a node, the operator creates the keys that the node does not know. */
-  async function issueKeys({ number, access }: SimulatedNode): Promise<void> {
-    const known = new Set((await access?.keys.list())?.map(({ name }) => name));
-    for (let key = 0; key < keyCount; key++) {
-      const name = `node ${number}, key ${key}`;
-      if (!known.has(name)) {
-        const issued = await access?.keys.issue({ name, plan: "free" });
-        keys.set(name, issued?.kind === "issued" ? issued.key : "");
+  const isCluster = plans.length > 1;
+  const nameOfKey = (node: number, key: number | undefined) =>
+    isCluster ? `key ${key}` : `node ${node}, key ${key}`;
+
+  /** At each start of a node, and when Redis has lost its data, the operator creates the keys that are not known. */
+  async function issueKeys({ number, process, access }: SimulatedNode): Promise<void> {
+    await process.run(async () => {
+      const known = new Set((await access?.keys.list())?.map(({ name }) => name));
+      for (let key = 0; key < keyCount; key++) {
+        const name = nameOfKey(number, key);
+        if (!known.has(name)) {
+          const issued = await access?.keys.issue({ name, plan: "free" });
+          keys.set(name, issued?.kind === "issued" ? issued.key : "");
+        }
+      }
+    });
+  }
+
+  async function issueKeysUntilKnown(number: number): Promise<void> {
+    for (;;) {
+      const node = nodeOf(number);
+      try {
+        if (node?.state === "ready") {
+          await Promise.race([issueKeys(node), node.ended]);
+        }
+        return;
+      } catch (error) {
+        trace.add(`node ${number} can create no keys: ${error instanceof Error ? error.message : error}`);
+        await sleepUntil(clock.now() + restartMs);
       }
     }
   }
 
   function authorizationOf(node: number, key: number | undefined): string | undefined {
-    const secret = keys.get(`node ${node}, key ${key}`);
+    const secret = keys.get(nameOfKey(node, key));
     return secret ? `Bearer ${secret}` : undefined;
   }
 
@@ -157,6 +183,14 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
         await sleepUntil(clock.now() + act.backAfterMs);
         start(act.node);
         break;
+    }
+  }
+
+  /** Creates the keys again that Redis has lost. */
+  async function repair(fault: RedisFault): Promise<void> {
+    if (fault.kind === "redis restarts" && !fault.keepsData) {
+      await sleepUntil(fault.atMs + fault.forMs + restartMs);
+      await issueKeysUntilKnown(1);
     }
   }
 
@@ -234,13 +268,16 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     for (const index of plans.keys()) {
       start(index + 1);
     }
-    const acting = acts.map(perform);
+    const acting = [...acts.map(perform), ...redisFaults.map(repair)];
     const sampling = setSampler();
     // Callers begin when the nodes are ready.
     await sleepUntil(3000);
     await Promise.all(callers.map((caller) => runCaller(caller, observer)));
     await Promise.all(acting);
-    const lastFaultMs = Math.max(0, ...[...faults, ...diskFaults].map(({ atMs, forMs }) => atMs + forMs));
+    const lastFaultMs = Math.max(
+      0,
+      ...[...faults, ...diskFaults, ...redisFaults].map(({ atMs, forMs }) => atMs + forMs),
+    );
     await sleepUntil(Math.max(clock.now(), lastFaultMs));
     for (const node of nodes.values()) {
       if (node.state === "ready") {
@@ -258,7 +295,13 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     }
     await sleepUntil(clock.now() + bounds.quiet);
     for (const node of nodes.values()) {
-      invariants.checkQuiet(node);
+      if (node.state === "ready") {
+        await invariants.checkQuiet(node);
+        // A node does not wait until the shared store knows that a search has ended.
+        await sleepUntil(clock.now() + 1000);
+      }
+    }
+    for (const node of nodes.values()) {
       await stop(node, bounds.idleStop);
     }
     sampling.isOver = true;

@@ -1,9 +1,11 @@
-import { simulated } from "../current.ts";
+import { running, simulated } from "../current.ts";
+import { createRandom } from "../random.ts";
 
 export * from "node:crypto";
 
 export function randomBytes(size: number): Buffer {
-  const random = simulated().random();
+  // A module may need random bytes when it is loaded.
+  const random = running()?.random() ?? createRandom("modules");
   return Buffer.from(Array.from({ length: size }, () => random.int(256)));
 }
 
