@@ -53,6 +53,8 @@ interface SimulatedEngines {
   readonly starts: number;
   /** The number of `go` commands. */
   readonly searches: number;
+  /** The milliseconds in which at least one process had a search. */
+  searchingMs(): number;
   /** The phases of the processes that have not ended. */
   phases(): readonly EnginePhase[];
   /** Ends all processes. Call this if the node is killed. */
@@ -69,6 +71,30 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
   const alive = new Set<SimulatedProcess>();
   let starts = 0;
   let searches = 0;
+  /** When the server ended a process that it had started for nothing. */
+  let wasted: number[] = [];
+  let searchedMs = 0;
+  let searchingSince: number | undefined;
+
+  function onPhase(): void {
+    const isSearching = [...alive].some(({ phase }) => phase === "searching");
+    if (isSearching) {
+      searchingSince ??= clock.now();
+    } else if (searchingSince !== undefined) {
+      searchedMs += clock.now() - searchingSince;
+      searchingSince = undefined;
+    }
+  }
+
+  /** Starts are bounded. A caller that leaves wastes an engine, but not each search does. */
+  function onUnused(): void {
+    wasted = [...wasted.filter((at) => clock.now() - at < wastedWithinMs), clock.now()];
+    if (wasted.length === wastedMax) {
+      watch.violation(
+        `node ${node} has started ${wasted.length} engines for nothing in ${wastedWithinMs} ms`,
+      );
+    }
+  }
 
   function startProcess(build: SimulatedBuild, answersOf: string): SimulatedProcess {
     const number = ++starts;
@@ -82,7 +108,12 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
       random: random.fork(`engine ${number}`),
       watch,
       onSearch: () => searches++,
-      onEnd: () => alive.delete(process),
+      onPhase,
+      onUnused,
+      onEnd() {
+        alive.delete(process);
+        onPhase();
+      },
     });
     alive.add(process);
     return process;
@@ -193,6 +224,7 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
     get searches() {
       return searches;
     },
+    searchingMs: () => searchedMs + (searchingSince === undefined ? 0 : clock.now() - searchingSince),
     phases: () => [...alive].map(({ phase }) => phase),
     kill() {
       breaking.kill();
@@ -235,6 +267,10 @@ interface ProcessOptions {
   readonly random: Random;
   readonly watch: EngineWatch;
   readonly onSearch: () => void;
+  /** Called after the phase has changed. */
+  readonly onPhase: () => void;
+  /** Called if the server ends the process soon after its start, before its first search. */
+  readonly onUnused: () => void;
   readonly onEnd: () => void;
 }
 
@@ -263,6 +299,12 @@ const togetherMs = 2;
 /** After this time, Stockfish prints its lines also during an iteration. */
 const longMs = 3000;
 
+/** An engine that is ended within this time after its start, and has not searched, was started for nothing. */
+const soonMs = 5000;
+/** This number of engines that were started for nothing within this time is a violation. */
+const wastedMax = 6;
+const wastedWithinMs = 10_000;
+
 const floodLine = `info string ${"x".repeat(60_000)}`;
 const floodLines = 10;
 const floodMaxLines = 800;
@@ -287,6 +329,8 @@ class SimulatedProcess implements UciTransport {
   readonly #speed: number;
   #receive: (line: string) => void = () => {};
   #phase: EnginePhase = "starting";
+  /** False after `ucinewgame` until the server has read `readyok`. */
+  #isReady = true;
   /** True while the engine reads no input. */
   #isBlocked = false;
   #isReading = false;
@@ -296,6 +340,7 @@ class SimulatedProcess implements UciTransport {
   #searches = 0;
   /** Set if the hash contains an earlier search. */
   #isDirty = false;
+  #readyAt = 0;
   #usedMs = 0;
   #busySince: number | undefined;
 
@@ -318,6 +363,11 @@ class SimulatedProcess implements UciTransport {
     if (!this.#process.isAlive) {
       return;
     }
+    if (lines.includes("ucinewgame")) {
+      this.#isReady = false;
+    } else if (!this.#isReady && lines.some((line) => line.startsWith("go "))) {
+      this.#violation("got go before it was clean: its time limit began too early");
+    }
     this.#input.push(...lines);
     if (!this.#isReading && !this.#isBlocked) {
       this.#isReading = true;
@@ -332,7 +382,11 @@ class SimulatedProcess implements UciTransport {
 
   async kill(): Promise<void> {
     if (!this.#hasEnded) {
-      this.#options.watch.trace(() => `${this.#options.name} is ended by the server ${words[this.#phase]}`);
+      const { clock, name, onUnused, watch } = this.#options;
+      watch.trace(() => `${name} is ended by the server ${words[this.#phase]}`);
+      if (this.#phase === "idle" && this.#searches === 0 && clock.now() - this.#readyAt < soonMs) {
+        onUnused();
+      }
       this.end("outside", this.#options.random.between(1, 20));
     }
     await this.ended;
@@ -436,6 +490,11 @@ class SimulatedProcess implements UciTransport {
     } else if (line === "isready") {
       if (this.#search === undefined && this.#phase !== "idle") {
         this.#enter("idle");
+      }
+      if (!this.#input.includes("ucinewgame")) {
+        this.#tell(0, () => {
+          this.#isReady = true;
+        });
       }
       this.#print(["readyok"]);
     } else if (line.startsWith("setoption ")) {
@@ -744,8 +803,12 @@ class SimulatedProcess implements UciTransport {
   }
 
   #enter(phase: EnginePhase): void {
-    const { faults } = this.#options;
+    const { clock, faults, onPhase } = this.#options;
+    if (this.#phase === "starting") {
+      this.#readyAt = clock.now();
+    }
     this.#phase = phase;
+    onPhase();
     for (const fault of faults.active("engine dies", "engine is killed", "engine hangs", "engine floods")) {
       this.break(fault);
     }
