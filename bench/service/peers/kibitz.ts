@@ -59,19 +59,24 @@ export async function startKibitz(
   const plansFile = join(folder, "plans.json");
   writeFileSync(plansFile, JSON.stringify(plans));
   const log = join(folder, "kibitz.log");
-  const server = await startServer(
-    {
-      PATH: process.env.PATH,
-      KIBITZ_ACCESS: "public",
-      KIBITZ_PLANS: plansFile,
-      KIBITZ_DATA_DIR: folder,
-      KIBITZ_SLOTS: String(slots),
-      KIBITZ_NATIVE_ENGINES: engine.path === "native" ? engine.command.file : "none",
-      KIBITZ_DEFAULT_ENGINE: engine.id,
-      ...settings,
-    },
-    { stdout: openSync(log, "a"), ...(checkout !== undefined && { checkout }) },
-  );
+  const start = () =>
+    startServer(
+      {
+        PATH: process.env.PATH,
+        KIBITZ_ACCESS: "public",
+        KIBITZ_PLANS: plansFile,
+        KIBITZ_DATA_DIR: folder,
+        KIBITZ_SLOTS: String(slots),
+        KIBITZ_NATIVE_ENGINES: engine.path === "native" ? engine.command.file : "none",
+        KIBITZ_DEFAULT_ENGINE: engine.id,
+        ...settings,
+      },
+      { stdout: openSync(log, "a"), ...(checkout !== undefined && { checkout }) },
+    );
+  // The first start of a checkout after a change strips the types of all files. This takes 20 MiB until the process ends, and the
+  // published package has no types. So measure the second start.
+  await (await start()).stop();
+  const server = await start();
   const { url, pid, stop } = server;
   const headers: Readonly<Record<string, string>> =
     settings.KIBITZ_ACCESS === "open" ? {} : { authorization: `Bearer ${await newKey(url)}` };
