@@ -41,6 +41,10 @@ const steps: Readonly<Record<string, Step>> = {
     guards: "every move and mate of an answer is right, by python-chess",
     programs: ["python3"],
   },
+  simulation: {
+    command: "node test/simulation/run.ts --for 3600",
+    guards: "no order of failures breaks an invariant, with random seeds for an hour",
+  },
   openapi: {
     command: "npm run test:openapi -- --max-examples 500",
     guards: "the service answers as its OpenAPI document says",

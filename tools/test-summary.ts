@@ -18,6 +18,7 @@ const lanes: readonly (readonly [name: string, files: RegExp])[] = [
   ["npm run test:cluster", /^test\/cluster\//],
   ["npm run test:openapi", /^test\/openapi\/run-/],
   ["npm run test:tools", /^test\/tools\//],
+  ["npm run test:simulation", /^test\/simulation\/lane/],
   ["signatures of packages", /^tools\/check-signatures/],
   ["npm test", /^test\//],
 ];

@@ -31,7 +31,10 @@ interface CallersOptions {
   authorizationOf(node: number, key: number | undefined): string | undefined;
   began(call: Call): void;
   ended(call: Call): void;
+  aborts(call: Call, kind: Abort, node: SimulatedNode): void;
 }
+
+type Abort = "client leaves" | "client is late";
 
 /** Resolves when all calls of the caller have ended. */
 export async function runCaller(caller: CallerPlan, options: CallersOptions): Promise<void> {
@@ -67,7 +70,7 @@ export async function runCall(
   node: SimulatedNode,
   options: Omit<CallersOptions, "nodeOf">,
 ): Promise<Call> {
-  const { clock, authorizationOf, began, ended } = options;
+  const { clock, authorizationOf, began, ended, aborts } = options;
   const answers: Message[] = [];
   const call = {
     id,
@@ -97,15 +100,16 @@ export async function runCall(
       }
     },
   });
-  const abort = (ms: number | undefined, how: () => void) =>
+  const abort = (ms: number | undefined, kind: Abort, how: () => void) =>
     ms === undefined
       ? undefined
       : clock.at(clock.now() + ms, () => {
           call.abortedAt ??= clock.now();
+          aborts(call, kind, node);
           how();
         });
-  const leaving = abort(plan.leavesAfterMs, served.leave);
-  const late = abort(plan.deadlineMs, served.beLate);
+  const leaving = abort(plan.leavesAfterMs, "client leaves", served.leave);
+  const late = abort(plan.deadlineMs, "client is late", served.beLate);
   try {
     call.code = (await served.ended).code;
   } catch (error) {

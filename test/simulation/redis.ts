@@ -182,6 +182,8 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
     if (command[0] === "HELLO") {
       return "OK";
     }
+    // Counts the commands that Redis executes at another time.
+    active(node, "redis has another time");
     try {
       return executor.execute(command, active(node, "redis refuses commands")?.because);
     } catch (error) {

@@ -1,3 +1,5 @@
+import { fileURLToPath } from "node:url";
+import { Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { legalUcisOf } from "../../src/chess/legal-moves.ts";
 import { validatePosition } from "../../src/chess/validate-position.ts";
 import type { DiskFault } from "./disk.ts";
@@ -47,6 +49,7 @@ export type SearchPlan = {
   readonly movetimeMs?: number;
   readonly searchMoves?: readonly string[];
   readonly engine?: string;
+  readonly path?: Path;
   readonly options?: Readonly<Record<string, number | boolean>>;
 };
 
@@ -92,14 +95,14 @@ export function scenarioFrom(seed: number): Scenario {
   const callers = Array.from({ length: callerCount }, (_, index) =>
     callerFrom(random.fork(`caller ${index + 1}`), index + 1, games, nodes),
   );
-  const faults = Array.from({ length: random.int(14) }, (_, index) =>
+  const faults = Array.from({ length: random.int(20) }, (_, index) =>
     faultFrom(random.fork(`fault ${index + 1}`), 1 + random.int(nodes.length), games),
   );
-  const acts = Array.from({ length: random.int(4) }, (_, index) =>
+  const acts = Array.from({ length: random.int(5) }, (_, index) =>
     actFrom(random.fork(`act ${index + 1}`), 1 + random.int(nodes.length)),
   );
-  const diskFaults = Array.from({ length: random.int(4) }, (_, index) =>
-    diskFaultFrom(random.fork(`disk fault ${index + 1}`), 1 + random.int(nodes.length)),
+  const diskFaults = Array.from({ length: random.int(nodeCount === 1 ? 20 : 6) }, (_, index) =>
+    diskFaultFrom(random.fork(`disk fault ${index + 1}`), 1 + random.int(nodeCount), nodeCount > 1),
   );
   const redisFaults = Array.from(
     { length: nodeCount > 1 && random.chance(0.7) ? 1 + random.int(6) : 0 },
@@ -107,6 +110,9 @@ export function scenarioFrom(seed: number): Scenario {
   );
   return { seed, nodes, callers, acts, faults, diskFaults, redisFaults };
 }
+
+/** With these plans, callers use up their windows. */
+const smallPlans = fileURLToPath(new URL("small-plans.json", import.meta.url));
 
 function nodeFrom(random: Random): NodePlan {
   const settings = { hashMb: random.pick([4, 16, 16, 256, 1024]), threads: random.chance(0.1) ? 2 : 1 };
@@ -129,7 +135,7 @@ function nodeFrom(random: Random): NodePlan {
       KIBITZ_QUEUE_MAX_WAIT_MS: random.pick(["0", "1000", "10000", "10000", "60000"]),
       KIBITZ_ENGINE_MEMORY_MB: String(Math.round(engineMb * random.pick([1.2, slots, slots + 1, 2 * slots]))),
       KIBITZ_CACHE_MB: random.pick(["0", "1", "32", "32"]),
-      KIBITZ_STORE_MB: random.pick(["0", "64"]),
+      KIBITZ_STORE_MB: random.pick(["0", "64", "64", "64"]),
       KIBITZ_HASH_MB: String(settings.hashMb),
       KIBITZ_THREADS: String(settings.threads),
       KIBITZ_ACCESS: random.pick([
@@ -144,6 +150,7 @@ function nodeFrom(random: Random): NodePlan {
         "open",
       ]),
       ...(random.chance(0.3) && { KIBITZ_DEFAULT_ENGINE: "stockfish-19-lite" }),
+      ...(random.chance(0.25) && { KIBITZ_PLANS: smallPlans }),
     },
   };
 }
@@ -151,8 +158,9 @@ function nodeFrom(random: Random): NodePlan {
 /** The nodes of a cluster have the same callers and plans, but not the same machines. */
 function nodeOfCluster(random: Random, number: number, first: NodePlan): NodePlan {
   const { builds, settings } = random.chance(0.3) ? nodeFrom(random) : first;
-  const { KIBITZ_ACCESS = "public" } = first.settings;
-  return { builds, settings: { ...settings, KIBITZ_ACCESS, KIBITZ_REDIS_URL: `redis://node-${number}` } };
+  const { KIBITZ_ACCESS = "public", KIBITZ_PLANS = "" } = first.settings;
+  const shared = { KIBITZ_ACCESS, KIBITZ_PLANS, KIBITZ_REDIS_URL: `redis://node-${number}` };
+  return { builds, settings: { ...settings, ...shared } };
 }
 
 function gameFrom(random: Random): readonly string[] {
@@ -181,7 +189,8 @@ function callerFrom(random: Random, number: number, games: Games, nodes: readonl
     node,
     // Some callers share an address or a key.
     address: `192.0.2.${1 + random.int(6)}`,
-    key: random.chance(0.5) ? random.int(3) : undefined,
+    // The last key does not exist.
+    key: random.chance(0.5) ? random.pick([0, 0, 1, 1, 2, 2, 2, 3]) : undefined,
     beginMs: Math.round(random.between(0, lengthMs / 2)),
     together: random.chance(0.3),
     calls: Array.from({ length: 1 + random.int(14) }, (_, index) =>
@@ -218,23 +227,30 @@ function callFrom(
   return { ...about, kind: single, search: search() };
 }
 
+const foolsMate = ["f2f3", "e7e5", "g2g4", "d8h4"];
+
 function searchFrom(random: Random, games: Games, builds: readonly SimulatedBuild[]): SearchPlan {
   const game = random.pick(games);
   // Few different positions, so that callers share searches.
-  const moves = game.slice(0, 3 * random.int(1 + game.length / 3));
+  const moves = random.chance(0.02) ? foolsMate : game.slice(0, 3 * random.int(1 + game.length / 3));
   const isByNodes = random.chance(0.25);
   return {
     fen: random.chance(0.01) ? "8/8/8/8/8/8/8/8 w - - 0 1" : startFen,
     moves,
     ...((!isByNodes || random.chance(0.2)) && {
-      depth: random.pick([1, 3, 6, 9, 11, 12, 14, 14, 16, 18, 20, 22]),
+      depth: random.pick([1, 3, 6, 9, 11, 12, 14, 14, 16, 18, 20, 22, 26, 40]),
     }),
     ...(isByNodes && { nodes: Math.round(10 ** random.between(0, 6.2)) }),
     ...(random.chance(0.2) && { multipv: random.pick([1, 2, 3, 5]) }),
     ...(random.chance(0.3) && { movetimeMs: Math.round(10 ** random.between(1.7, 3.7)) }),
     ...(random.chance(0.05) && { searchMoves: searchMovesFrom(random, moves) }),
-    ...(random.chance(0.3) && { engine: random.pick([...builds.map(({ id }) => id), "unknown"]) }),
-    ...(random.chance(0.05) && { options: { skill_level: random.pick([5, 20]) } }),
+    ...(random.chance(0.3) && {
+      engine: random.pick([...builds.map(({ id }) => id), ...builds.map(({ id }) => id), "unknown"]),
+    }),
+    ...(random.chance(0.03) && { path: random.pick([Path.WASM, Path.NATIVE]) }),
+    ...(random.chance(0.05) && {
+      options: random.pick([{ skill_level: 5 }, { skill_level: 20 }, { hash: 1 }]),
+    }),
   };
 }
 
@@ -250,7 +266,7 @@ function faultFrom(random: Random, node: number, games: Games): EngineFault {
   const window = {
     node,
     atMs: Math.round(random.between(0, lengthMs)),
-    forMs: Math.round(random.between(100, 15_000)),
+    forMs: Math.round(random.between(100, 30_000)),
     times: 1 + random.int(4),
   };
   const during = random.pick(phases);
@@ -266,7 +282,7 @@ function faultFrom(random: Random, node: number, games: Games): EngineFault {
       const moves = game.slice(0, 3 * random.int(1 + game.length / 3));
       const validation = validatePosition({ fen: startFen, moves, chess960: false });
       const fen = validation.kind === "position" ? validation.position.root : startFen;
-      return { ...window, kind: "engine dies at a position", fen, afterMs };
+      return { ...window, forMs: lengthMs, times: 10, kind: "engine dies at a position", fen, afterMs: 1 };
     },
     () => ({ ...window, kind: "engine starts slowly", byMs: 3 * byMs }),
     () => ({
@@ -281,13 +297,15 @@ function faultFrom(random: Random, node: number, games: Games): EngineFault {
     () => ({ ...window, kind: "engine keeps movetime", byMs: byMs / 50 }),
     () => ({
       ...window,
+      times: 2 * window.times,
       kind: "engine answers nonsense",
       what: random.pick(["illegal move", "illegal line", "no move", "second answer", "critical error"]),
     }),
     () => ({ ...window, kind: "engine searches slowly", factor: random.pick([3, 30, 1000]) }),
     () => ({ ...window, kind: "engine cleans slowly", byMs: byMs * 1.5 }),
-    () => ({ ...window, kind: "engine is modified" }),
-    () => ({ ...window, kind: "engine is irreproducible" }),
+    // Nodes find their engines at the start.
+    () => ({ ...window, atMs: 0, forMs: lengthMs, kind: "engine is modified" }),
+    () => ({ ...window, atMs: 0, forMs: lengthMs, kind: "engine is irreproducible" }),
   ];
   return random.pick(kinds)();
 }
@@ -321,12 +339,13 @@ function redisFaultFrom(random: Random, nodeCount: number): RedisFault {
   ])();
 }
 
-function diskFaultFrom(random: Random, node: number): DiskFault {
+/** The nodes of a cluster have no database of their own. */
+function diskFaultFrom(random: Random, node: number, isCluster: boolean): DiskFault {
   const window = {
     node,
     atMs: Math.round(random.between(0, lengthMs)),
-    forMs: Math.round(10 ** random.between(1, 4.3)),
-    file: random.pick(["kibitz.db", "answers.db"] as const),
+    forMs: Math.round(10 ** random.between(2, 4.5)),
+    file: isCluster ? "answers.db" : random.pick(["kibitz.db", "answers.db"] as const),
   };
   return random.pick<() => DiskFault>([
     () => ({ ...window, kind: "database is locked" }),

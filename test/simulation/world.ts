@@ -134,6 +134,9 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
   }
 
   function authorizationOf(node: number, key: number | undefined): string | undefined {
+    if (key !== undefined && key >= keyCount) {
+      return "Bearer kbz_000000000000000000000000000000000000";
+    }
     const secret = keys.get(nameOfKey(node, key));
     return secret ? `Bearer ${secret}` : undefined;
   }
@@ -148,7 +151,15 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
       trace.add(`${call.id} asks node ${call.node}: ${textOf(call)}`);
       invariants.began(call);
     },
+    aborts(call: Call, kind: string, node: SimulatedNode) {
+      trace.add(`${call.id}: the ${kind}`);
+      counts.add(kind);
+      counts.add(`${kind}, ${stateOf(node)}`);
+    },
     ended(call: Call) {
+      if (call.unreadMs > 0) {
+        counts.add("client reads slowly");
+      }
       trace.add(`${call.id} ends: ${call.code}${summaryOf(call)}`);
       counts.add(`code ${call.code}`);
       countStops(call, counts);
@@ -163,6 +174,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
       return;
     }
     counts.add(`act ${act.kind}`);
+    counts.add(`act ${act.kind}, ${stateOf(node)}`);
     switch (act.kind) {
       case "pause":
         trace.add(`${node.name} is paused for ${act.forMs} ms`);
@@ -229,7 +241,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
       name: `${name} ${engine}`,
       node: node.number,
       address: `198.51.100.${++probes % 250}`,
-      key: 0,
+      key: plans[node.number - 1]?.settings.KIBITZ_ACCESS === "keys" ? 0 : undefined,
       beginMs: 0,
       together: false,
       calls: [],
@@ -257,7 +269,8 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     for (const id of node.ids()) {
       const { beganAt, endedAt = beganAt, code } = await ask(node, "probe", id, { depth: 3 });
       const tookMs = Math.round(endedAt - beganAt);
-      if (code !== "ok" || tookMs > bounds.probe) {
+      const isUsedUp = code === "rate_limited" || code === "quota_exhausted";
+      if ((code !== "ok" && !isUsedUp) || tookMs > bounds.probe) {
         violation(`${id} of ${node.name} is not available after the last fault: ${code} after ${tookMs} ms`);
       }
     }
@@ -335,6 +348,11 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     process.off("uncaughtException", onRejection);
   }
   return { violations, trace: trace.lines, counts, calls, virtualMs: clock.now(), events: clock.events };
+}
+
+function stateOf(node: SimulatedNode): string {
+  const { running, waiting } = node.status();
+  return waiting > 0 ? "waiting" : running > 0 ? "searching" : "idle";
 }
 
 function textOf({ plan }: Call): string {
