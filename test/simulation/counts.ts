@@ -44,7 +44,7 @@ const wantedPairs: readonly string[] = [
     ["engine dies", "engine is killed", "engine hangs", "engine floods"],
     ["starting", "idle", "searching", "cleaning"],
   ),
-  ...pairs(["engine does not start"], ["exits", "is silent", "no descriptor", "file changed", "not genuine"]),
+  ...pairs(["engine does not start"], ["starting", "no descriptor", "file changed", "not genuine"]),
   ...pairs(["engine ignores stop"], ["stop"]),
   // Left out: the disk fails in a write. SQLite reads the tables when it prepares the write, and fails there.
   ...pairs(["disk fails"], ["read", "begin"]),

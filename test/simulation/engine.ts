@@ -676,10 +676,10 @@ class SimulatedProcess implements UciTransport {
   }
 
   #printIteration(search: Search, at: number, depth: number): void {
-    const { truth, question, beganAt } = search;
+    const { truth, beganAt } = search;
     const lines: string[] = [];
     const complete = truth.iteration(depth);
-    if (question.multipv > 1 && at - beganAt > longMs) {
+    if (complete.lines.length > 1 && at - beganAt > longMs) {
       // In a long search, Stockfish prints all lines again when one line is finished.
       const move = complete.lines[0]?.moves[0];
       lines.push(`info depth ${depth} currmove ${move} currmovenumber 1`);
@@ -700,7 +700,7 @@ class SimulatedProcess implements UciTransport {
     const nodes = Math.floor((now - search.beganAt) * search.nodesPerMs);
     const unfinished = search.truth.unfinished(depth, nodes, random.int(1000));
     this.#print(
-      search.question.multipv > 1
+      unfinished.lines.length > 1
         ? infoLines(search, unfinished, now)
         : infoLines(search, unfinished, now, random.pick([" lowerbound", " upperbound"])),
     );
@@ -900,8 +900,9 @@ class SimulatedProcess implements UciTransport {
 }
 
 /** Long iterations are printed before their end. */
-function printsBetween({ question, beganAt }: Search, iterationMs: number, at: number): boolean {
-  return question.multipv > 1 ? at - beganAt > longMs && iterationMs > 20 : iterationMs > 200;
+/** A position with one legal move has one line, whatever MultiPV is. */
+function printsBetween({ truth, beganAt }: Search, iterationMs: number, at: number): boolean {
+  return truth.iteration(1).lines.length > 1 ? at - beganAt > longMs && iterationMs > 20 : iterationMs > 200;
 }
 
 function infoLines(
