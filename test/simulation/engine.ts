@@ -53,7 +53,7 @@ interface SimulatedEngines {
   readonly starts: number;
   /** The number of `go` commands. */
   readonly searches: number;
-  /** The milliseconds in which at least one process had a search. */
+  /** The milliseconds in which the server waited for the answer of at least one process. */
   searchingMs(): number;
   /** The phases of the processes that have not ended. */
   phases(): readonly EnginePhase[];
@@ -76,8 +76,8 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
   let searchedMs = 0;
   let searchingSince: number | undefined;
 
-  function onPhase(): void {
-    const isSearching = [...alive].some(({ phase }) => phase === "searching");
+  function onAsked(): void {
+    const isSearching = [...alive].some(({ isAsked }) => isAsked);
     if (isSearching) {
       searchingSince ??= clock.now();
     } else if (searchingSince !== undefined) {
@@ -108,11 +108,11 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
       random: random.fork(`engine ${number}`),
       watch,
       onSearch: () => searches++,
-      onPhase,
+      onAsked,
       onUnused,
       onEnd() {
         alive.delete(process);
-        onPhase();
+        onAsked();
       },
     });
     alive.add(process);
@@ -267,8 +267,8 @@ interface ProcessOptions {
   readonly random: Random;
   readonly watch: EngineWatch;
   readonly onSearch: () => void;
-  /** Called after the phase has changed. */
-  readonly onPhase: () => void;
+  /** Called when the server has asked for a search, and when it has the answer. */
+  readonly onAsked: () => void;
   /** Called if the server ends the process soon after its start, before its first search. */
   readonly onUnused: () => void;
   readonly onEnd: () => void;
@@ -337,6 +337,7 @@ class SimulatedProcess implements UciTransport {
   #hasEnded = false;
   #position = "";
   #search: Search | undefined;
+  #isAsked = false;
   #searches = 0;
   /** Set if the hash contains an earlier search. */
   #isDirty = false;
@@ -359,14 +360,25 @@ class SimulatedProcess implements UciTransport {
     return this.#phase;
   }
 
+  /** True while the server waits for the answer of a search, even if the engine hangs. */
+  get isAsked(): boolean {
+    return this.#isAsked;
+  }
+
   send(...lines: readonly string[]): void {
-    if (!this.#process.isAlive) {
+    if (this.#hasEnded) {
       return;
     }
     if (lines.includes("ucinewgame")) {
       this.#isReady = false;
-    } else if (!this.#isReady && lines.some((line) => line.startsWith("go "))) {
-      this.#violation("got go before it was clean: its time limit began too early");
+    } else if (lines.some((line) => line.startsWith("go "))) {
+      this.#ask(true);
+      if (!this.#isReady) {
+        this.#violation("got go before it was clean: its time limit began too early");
+      }
+    }
+    if (!this.#process.isAlive) {
+      return;
     }
     this.#input.push(...lines);
     if (!this.#isReading && !this.#isBlocked) {
@@ -767,6 +779,7 @@ class SimulatedProcess implements UciTransport {
     const { faults, random } = this.#options;
     this.#search = undefined;
     this.#busy(false);
+    this.#tell(0, () => this.#ask(false));
     const isWeak =
       this.#values.get("UCI_LimitStrength") === "true" || this.#values.get("Skill Level") !== "20";
     const others = truth.iteration(reached).lines.map(({ moves: [move] }) => move);
@@ -803,12 +816,11 @@ class SimulatedProcess implements UciTransport {
   }
 
   #enter(phase: EnginePhase): void {
-    const { clock, faults, onPhase } = this.#options;
+    const { clock, faults } = this.#options;
     if (this.#phase === "starting") {
       this.#readyAt = clock.now();
     }
     this.#phase = phase;
-    onPhase();
     for (const fault of faults.active("engine dies", "engine is killed", "engine hangs", "engine floods")) {
       this.break(fault);
     }
@@ -844,6 +856,11 @@ class SimulatedProcess implements UciTransport {
     onEnd();
     this.#tell(0, () => this.#pipe.resolve());
     this.#tell(reportedAfterMs, () => this.#exit.resolve(by));
+  }
+
+  #ask(isAsked: boolean): void {
+    this.#isAsked = isAsked;
+    this.#options.onAsked();
   }
 
   #hang(): void {

@@ -12,6 +12,7 @@ import type { LogFields } from "../../src/log/log.ts";
 import type { Call } from "./callers.ts";
 import { type Answer, faultOf, isAnswer } from "./check-answer.ts";
 import type { Clock } from "./clock.ts";
+import { watchEngineTime } from "./engine-time.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { NodePlan, Scenario, SearchPlan } from "./scenario.ts";
 
@@ -77,6 +78,8 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
    */
   const factor = isCluster && !isShared ? 2 : 1;
   const ledger = createLedger();
+  const engineTimes = new Map<number, ReturnType<typeof watchEngineTime>>();
+  const chargedOf = new Map<number, Map<string, Account>>();
   let summedUp = 0;
 
   const planOf = (number: number) => plans[number - 1] as NodePlan;
@@ -207,6 +210,12 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
     opened(number: number, access: Access): void {
       const own = isShared ? ledger : createLedger();
       limits.set(number, watchLimits({ number, access, clock, ledger: own, factor, violation }));
+      const node = nodeOf(number);
+      if (node) {
+        const charged = chargedOf.get(number) ?? new Map();
+        chargedOf.set(number, charged);
+        engineTimes.set(number, watchEngineTime({ node, access, clock, charged, violation }));
+      }
     },
     sample: checkTimes,
     running: () => running.size,
@@ -224,6 +233,7 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
         violation(`${node.name} is quiet, but has engines that are ${busy.join(" and ")}`);
       }
       await Promise.race([node.process.run(() => limits.get(node.number)?.checkQuiet()), node.ended]);
+      await Promise.race([node.process.run(() => engineTimes.get(node.number)?.checkWindows()), node.ended]);
     },
     checkLog(): void {
       const missing = unlogged.size - summedUp;

@@ -268,6 +268,12 @@ export function startNode({
     ended: killed.promise,
     active: () => active.size,
     status: () => service?.scheduler.status() ?? { slots: config.slots, running: 0, waiting: 0 },
+    /** The builds that cannot be started. */
+    unavailable: () =>
+      running
+        ?.status()
+        .filter(({ available }) => !available)
+        .map(({ build }) => `${build.path} ${build.id}`) ?? [],
     ids: () => running?.catalog.versions.map(({ id }) => id) ?? [],
     pause(ms: number): void {
       pausedUntilMs = clock.now() + ms;

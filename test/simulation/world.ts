@@ -266,6 +266,9 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
 
   /** Asks each build of the node a small question. */
   async function probe(node: SimulatedNode): Promise<void> {
+    for (const build of node.unavailable()) {
+      violation(`${node.name} cannot start the ${build} after the last fault`);
+    }
     for (const id of node.ids()) {
       const { beganAt, endedAt = beganAt, code } = await ask(node, "probe", id, { depth: 3 });
       const tookMs = Math.round(endedAt - beganAt);
@@ -343,6 +346,8 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     if (!isComplete || clock.now() > virtualMaxMs) {
       violation(`the simulation does not end: ${invariants.running()} calls run`);
     }
+  } catch (error) {
+    violation(`an exception ends a node: ${error instanceof Error ? error.stack : error}`);
   } finally {
     process.off("unhandledRejection", onRejection);
     process.off("uncaughtException", onRejection);

@@ -1,0 +1,80 @@
+import type { Access } from "../../src/access/access.ts";
+import type { Account } from "../../src/access/account.ts";
+import { ratesOf } from "../../src/access/plans.ts";
+import { errorFromUnknown } from "../../src/errors/errors.ts";
+import type { Clock } from "./clock.ts";
+import type { SimulatedNode } from "./node.ts";
+
+/** A node notices the end of an engine, and the end of a search, this much later. */
+const noticeMs = 300;
+
+/** After the longest window, an account with shorter windows than this has all its engine time again. */
+const windowMaxMs = 120_000;
+
+interface EngineTimeOptions {
+  readonly node: SimulatedNode;
+  readonly access: Access;
+  readonly clock: Clock;
+  /** The accounts that were charged since the first start of the node. */
+  readonly charged: Map<string, Account>;
+  violation(text: string): void;
+}
+
+/** Checks that no caller is charged for more engine time than engines of the node have searched. */
+export function watchEngineTime({ node, access, clock, charged, violation }: EngineTimeOptions) {
+  const { limits } = access;
+  const { enter } = limits;
+  /** For each admitted call, what the engines had searched when it could have begun to share a search. */
+  const admitted = new Set<{ readonly searchedMs: number }>();
+
+  limits.enter = (account, time, options = {}) => {
+    const { onAdmitted } = options;
+    return enter(account, time, {
+      ...options,
+      onAdmitted(admission) {
+        const own = node.engines.searchingMs();
+        // A caller that joins a search is charged from the beginning of the search.
+        const call = { searchedMs: Math.min(own, ...[...admitted].map(({ searchedMs }) => searchedMs)) };
+        admitted.add(call);
+        const { leave } = admission;
+        admission.leave = (engineMs, answered) => {
+          admitted.delete(call);
+          const searchedMs = node.engines.searchingMs() - call.searchedMs;
+          // A batch searches in all slots at the same time.
+          if (engineMs > node.status().slots * searchedMs + noticeMs + node.pausedMs()) {
+            violation(
+              `${node.name} charges ${account.subject} for ${Math.round(engineMs)} ms, but its engines searched for ${Math.round(searchedMs)} ms`,
+            );
+          }
+          if (engineMs > 0) {
+            charged.set(account.subject, account);
+          }
+          leave(engineMs, answered);
+        };
+        onAdmitted?.(admission);
+      },
+    });
+  };
+
+  return {
+    /** After its windows, each account has engine time again. */
+    async checkWindows(): Promise<void> {
+      const lengths = [...charged.values()].flatMap(({ plan }) =>
+        ratesOf(plan, "engine_ms").map(({ windowS }) => windowS * 1000),
+      );
+      const longestMs = Math.max(0, ...lengths);
+      if (longestMs > windowMaxMs) {
+        return;
+      }
+      await clock.time.sleep(longestMs + noticeMs);
+      for (const account of charged.values()) {
+        try {
+          await limits.refuseUsedUp(account);
+        } catch (thrown) {
+          const { code } = errorFromUnknown(thrown);
+          violation(`${node.name} refuses ${account.subject} ${longestMs} ms after its last search: ${code}`);
+        }
+      }
+    },
+  };
+}
