@@ -12,6 +12,7 @@ import { simulate } from "./current.ts";
 import { mountDisk } from "./disk.ts";
 import { bounds, createInvariants } from "./invariants.ts";
 import { type SimulatedNode, startNode } from "./node.ts";
+import { createOrderInvariants } from "./order-invariants.ts";
 import { createRandom } from "./random.ts";
 import { createSimulatedRedis } from "./redis.ts";
 import { connectClientsTo } from "./redis-client.ts";
@@ -74,6 +75,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     return node?.state === "ended" ? undefined : node;
   };
   const invariants = createInvariants({ clock, scenario, nodeOf, violation });
+  const order = createOrderInvariants({ clock, scenario, redis, nodeOf, violation });
 
   function start(number: number): SimulatedNode {
     trace.add(`node ${number} is started`);
@@ -89,7 +91,10 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
         ...watch,
         violation,
         callLine: invariants.callLine,
-        opened: invariants.opened,
+        opened(of, access) {
+          invariants.opened(of, access);
+          order.opened(of, access);
+        },
       },
     });
     nodes.set(number, node);
@@ -330,6 +335,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     const sample = () => {
       if (!sampling.isOver) {
         invariants.sample();
+        order.sample();
         clock.at(clock.now() + bounds.sample, sample);
       }
     };
