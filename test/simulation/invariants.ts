@@ -325,12 +325,48 @@ function watchLimits({ number, access, clock, ledger, factor, violation }: Watch
     };
   }
 
+  /** The requests that wait for the end of a search of their subject, the oldest first. */
+  const waitingOf = new Map<string, Set<object>>();
+
+  /** Requests that wait are admitted in the order of their arrival, before all other requests of the subject. */
+  function checkOrder({ subject }: Account, own: object): void {
+    const [oldest] = waitingOf.get(subject) ?? [];
+    if (factor === 1 && oldest !== undefined && oldest !== own) {
+      violation(`node ${number} admits a request of ${subject} before a request that has waited longer`);
+    }
+  }
+
   limits.enter = async (account, time, options = {}) => {
+    const { waiting } = options;
+    const own = {};
+    const queue = waitingOf.get(account.subject) ?? new Set();
+    waitingOf.set(account.subject, queue);
+    if (waiting && account.plan.limits.concurrent !== undefined) {
+      queue.add(own);
+      waiting.addEventListener("abort", () => queue.delete(own), { once: true });
+    }
+    try {
+      return await enterWatched(account, time, options, own);
+    } finally {
+      queue.delete(own);
+    }
+  };
+
+  const enterWatched = async (
+    account: Account,
+    time: Parameters<typeof enter>[1],
+    options: NonNullable<Parameters<typeof enter>[2]>,
+    own: object,
+  ) => {
     const { requests = 1, onAdmitted } = options;
     let watched: Admission | undefined;
     const decision = await enter(account, time, {
       ...options,
       onAdmitted(admission) {
+        if (account.plan.limits.concurrent !== undefined) {
+          checkOrder(account, own);
+        }
+        waitingOf.get(account.subject)?.delete(own);
         const place = takePlace(account);
         const giveBack = countRequests(account, requests);
         watched = {
