@@ -6,6 +6,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { post } from "../../contract/protocols/post.ts";
 import type { Plain } from "../../contract/protocols/protocol.ts";
 import { describeWith, rowsWith } from "../../support/needs.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { italianGame } from "../cases.ts";
@@ -58,6 +59,29 @@ describeWith("python")("a client from openapi-python-client, as docs/api.md has 
     await writeFile(join(folder, "example.py"), linesIn("python"));
     const example = [join(pythonPrograms, "python"), "example.py"];
     expect(await runProgram(example, { cwd: folder })).toBe(await summary());
+  });
+});
+
+describeWith("python")("the example of a client from openapi-python-client", () => {
+  const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 1, 6)] } });
+  const publicApp = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans });
+
+  test("the example of a client from openapi-python-client evaluates, reviews, waits for the rate limit, and reduces its depth after a refusal", async () => {
+    const client = generatedClients.find(({ name }) => name === "openapi-python-client");
+    const program = [join(pythonPrograms, "python"), join(root, "examples/python/openapi_client.py")];
+    const printed = await runProgram([...program, publicApp.url], { env: { ...client?.env } });
+    const lines = printed.trimEnd().split("\n");
+    const isWait = (line: string) => /^rate limited, waiting [1-6] s$/.test(line);
+    expect(lines.filter(isWait)).not.toEqual([]);
+    const bestMove = /^best move [KQRBNa-h][\w+#=x-]+, [+-]\d+\.\d\d \(White's view\), depth \d+$/;
+    expect(lines.filter((line) => !isWait(line))).toEqual([
+      expect.stringMatching(bestMove),
+      expect.stringMatching(/^review: White played with .+% accuracy, Black with .+%/),
+      expect.stringMatching(
+        /^without a key: upgrade_needed, get_api_key for more; asking for depth \d+, 1 s:$/,
+      ),
+      expect.stringMatching(bestMove),
+    ]);
   });
 });
 
