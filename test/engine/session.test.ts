@@ -17,7 +17,7 @@ import {
 } from "./scripted-session.ts";
 import type { Script } from "./scripted-transport.ts";
 
-const { startMs, startMsPerHashMb, stopMs, cleanMs } = defaultWatchTimes;
+const { startMs, startMsPerHashMb, silenceMs, stopMs, cleanMs } = defaultWatchTimes;
 const forever = new AbortController().signal;
 
 const start = (conversation: Script, build = buildOf(), signal = forever) =>
@@ -247,6 +247,21 @@ describe("cleaning", () => {
   test("only readyok ends the reset of an engine", async () => {
     const { session, conversation } = await cleaning();
     conversation.say("info string still at it");
+    await turn();
+    expect(session.state).toBe("cleaning");
+    conversation.say("readyok");
+    await turn();
+    expect(session.state).toBe("idle");
+  });
+
+  test("an answer to isready during a search, which comes only after the result, does not end the reset of an engine", async () => {
+    const { session, conversation, search } = await searching();
+    conversation.expect("isready");
+    await wait(silenceMs);
+    conversation.expect("ucinewgame").expect("isready");
+    conversation.say(iteration(14, "e2e4"), "bestmove e2e4");
+    await search;
+    conversation.say("readyok");
     await turn();
     expect(session.state).toBe("cleaning");
     conversation.say("readyok");

@@ -21,8 +21,11 @@ interface SearchOptions {
   readonly times: WatchTimes;
   readonly signal: AbortSignal;
   readonly onProgress: OnProgress | undefined;
-  /** Called after `bestmove`, when no further output of this search can follow. */
-  readonly onEnd: () => void;
+  /**
+   * Called after `bestmove`, when no further output of this search can follow, except this number of `readyok`: the answers to
+   * `isready` during the search.
+   */
+  readonly onEnd: (readyoks: number) => void;
   /** Must kill the engine, and then call `fail` of the search. */
   readonly kill: (failure: EngineFailure) => void;
 }
@@ -174,8 +177,10 @@ export function startSearch(
       if (line.kind === "bestmove") {
         if (accept(line.move, line.ponder)) {
           end();
-          onEnd();
+          onEnd(silence.unanswered);
         }
+      } else if (line.kind === "readyok") {
+        silence.answered();
       } else if (line.kind === "critical") {
         killForProtocolError(line.reason);
       } else if (line.kind === "info") {

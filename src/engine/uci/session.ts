@@ -35,8 +35,13 @@ type SessionState =
   | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
   | { readonly kind: "idle" }
   | { readonly kind: "searching"; readonly search: UciSearch }
-  /** `over` resolves when the engine is clean or has ended. */
-  | { readonly kind: "cleaning"; readonly deadline: Deadline; readonly over: PromiseWithResolvers<void> }
+  /** `over` resolves when the engine is clean or has ended. `readyoks` is the number of `readyok` until then. */
+  | {
+      readonly kind: "cleaning";
+      readonly deadline: Deadline;
+      readonly over: PromiseWithResolvers<void>;
+      readyoks: number;
+    }
   | { readonly kind: "ended" };
 
 class UciSession implements EngineSession {
@@ -119,7 +124,7 @@ class UciSession implements EngineSession {
       times: this.#times,
       signal,
       onProgress,
-      onEnd: () => this.#clean(),
+      onEnd: (readyoks) => this.#clean(readyoks),
       kill: (failure) => void this.#end(failure),
     });
     this.#state = { kind: "searching", search };
@@ -159,13 +164,16 @@ class UciSession implements EngineSession {
     }
   }
 
-  /** Resets the options and the hash table, so that a search cannot affect the next search. */
-  #clean(): void {
+  /**
+   * Resets the options and the hash table, so that a search cannot affect the next search. First, the engine may print
+   * `readyoks` answers to earlier `isready`.
+   */
+  #clean(readyoks: number): void {
     const { cleanMs } = this.#times;
     const deadline = createDeadline(cleanMs, () => {
       void this.#end(new EngineFailure("unresponsive", `no readyok within ${cleanMs} ms after a search`));
     });
-    this.#state = { kind: "cleaning", deadline, over: Promise.withResolvers() };
+    this.#state = { kind: "cleaning", deadline, over: Promise.withResolvers(), readyoks: readyoks + 1 };
     this.#transport.send(...this.#options.reset(), "ucinewgame", "isready");
   }
 
@@ -195,7 +203,7 @@ class UciSession implements EngineSession {
     } else if (line.kind === "bestmove") {
       // End the engine, because the next search must not receive this answer.
       void this.#end(new EngineFailure("protocol_error", "a bestmove without a search"));
-    } else if (line.kind === "readyok" && state.kind === "cleaning") {
+    } else if (line.kind === "readyok" && state.kind === "cleaning" && --state.readyoks === 0) {
       state.deadline.clear();
       this.#state = { kind: "idle" };
       state.over.resolve();

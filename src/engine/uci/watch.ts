@@ -21,6 +21,10 @@ export function createDeadline(ms: number, missed: () => void): Deadline {
 
 interface SilenceWatch {
   heard(): void;
+  /** Call this for each `readyok`. */
+  answered(): void;
+  /** The number of `isready` that the engine has not answered yet. */
+  readonly unanswered: number;
   end(): void;
 }
 
@@ -32,13 +36,21 @@ export function watchSilence(
 ): SilenceWatch {
   let heardAt = now();
   let probe: Deadline | undefined;
+  let unanswered = 0;
   const listen = every(silenceMs / 2, () => {
     if (probe === undefined && now() - heardAt >= silenceMs) {
       probe = createDeadline(unresponsiveMs, () => onUnresponsive(Math.round(now() - heardAt)));
+      unanswered++;
       transport.send("isready");
     }
   });
   return {
+    answered() {
+      unanswered = Math.max(0, unanswered - 1);
+    },
+    get unanswered() {
+      return unanswered;
+    },
     heard() {
       heardAt = now();
       probe?.clear();
