@@ -108,7 +108,40 @@ export function scenarioFrom(seed: number): Scenario {
     { length: nodeCount > 1 && random.chance(0.7) ? 1 + random.int(6) : 0 },
     (_, index) => redisFaultFrom(random.fork(`redis fault ${index + 1}`), nodeCount),
   );
+  if (nodeCount > 1 && random.chance(0.4)) {
+    const patient = patientCallers(random.fork("patient callers"), nodeCount, games);
+    callers.push(...patient.callers);
+    acts.push(patient.stop);
+  }
   return { seed, nodes, callers, acts, faults, diskFaults, redisFaults };
+}
+
+/**
+ * Callers who ask each node for the same long analysis, so that nodes wait long for each other. Meanwhile, the operator stops a
+ * node.
+ */
+function patientCallers(random: Random, nodeCount: number, games: Games) {
+  const search = { fen: startFen, moves: random.pick(games), depth: 30, movetimeMs: 60_000 };
+  const beginMs = Math.round(random.between(3000, lengthMs / 2));
+  const callers = Array.from(
+    { length: nodeCount },
+    (_, index): CallerPlan => ({
+      name: `patient caller ${index + 1}`,
+      node: index + 1,
+      address: `192.0.2.${100 + index}`,
+      key: index,
+      beginMs: beginMs + random.int(2000),
+      together: false,
+      calls: [{ kind: "evaluate", afterMs: 0, search }],
+    }),
+  );
+  const stop: Act = {
+    node: 1 + random.int(nodeCount),
+    atMs: beginMs + Math.round(random.between(6000, 30_000)),
+    kind: "stop",
+    backAfterMs: Math.round(random.between(100, 5000)),
+  };
+  return { callers, stop };
 }
 
 /** With these plans, callers use up their windows. */
