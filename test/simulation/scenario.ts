@@ -101,6 +101,10 @@ export function scenarioFrom(seed: number): Scenario {
   const acts = Array.from({ length: random.int(5) }, (_, index) =>
     actFrom(random.fork(`act ${index + 1}`), 1 + random.int(nodes.length)),
   );
+  const clock = random.fork("clock");
+  if (clock.chance(0.15)) {
+    acts.push(...clockIsSetAtRestart(clock));
+  }
   const diskFaults = Array.from({ length: random.int(nodeCount === 1 ? 20 : 6) }, (_, index) =>
     diskFaultFrom(random.fork(`disk fault ${index + 1}`), 1 + random.int(nodeCount), nodeCount > 1),
   );
@@ -142,6 +146,16 @@ function patientCallers(random: Random, nodeCount: number, games: Games) {
     backAfterMs: Math.round(random.between(100, 5000)),
   };
   return { callers, stop };
+}
+
+/** A node runs with a fast clock, until it is started again with the right clock. */
+function clockIsSetAtRestart(random: Random): readonly Act[] {
+  const fastAtMs = Math.round(random.between(0, 10_000));
+  const stopAtMs = fastAtMs + Math.round(random.between(10_000, 40_000));
+  return [
+    { node: 1, atMs: fastAtMs, kind: "clock jumps", byMs: Math.round(10 ** random.between(5, 8)) },
+    { node: 1, atMs: stopAtMs, kind: "stop", backAfterMs: 1000 },
+  ];
 }
 
 /** With these plans, callers use up their windows. */
