@@ -15,35 +15,51 @@ interface EngineTimeOptions {
   readonly node: SimulatedNode;
   readonly access: Access;
   readonly clock: Clock;
+  /** The milliseconds that the engines of all nodes have searched: nodes of a cluster share searches. */
+  searchedMs(): number;
+  /** The admitted calls of all nodes. */
+  readonly admitted: Set<Admitted>;
   /** The accounts that were charged since the first start of the node. */
   readonly charged: Map<string, Account>;
   violation(text: string): void;
 }
 
-/** Checks that no caller is charged for more engine time than engines of the node have searched. */
-export function watchEngineTime({ node, access, clock, charged, violation }: EngineTimeOptions) {
+/** What the engines of all nodes had searched when an admitted call could have begun to share a search. */
+export interface Admitted {
+  /** The number of the node. */
+  readonly node: number;
+  readonly searchedMs: number;
+}
+
+/** Checks that no caller is charged for more engine time than engines have searched. */
+export function watchEngineTime(options: EngineTimeOptions) {
+  const { node, access, clock, searchedMs, admitted, charged, violation } = options;
   const { limits } = access;
   const { enter } = limits;
-  /** For each admitted call, what the engines had searched when it could have begun to share a search. */
-  const admitted = new Set<{ readonly searchedMs: number }>();
+  // An earlier process of the node has ended, and its calls with it.
+  for (const call of admitted) {
+    if (call.node === node.number) {
+      admitted.delete(call);
+    }
+  }
 
   limits.enter = (account, time, options = {}) => {
     const { onAdmitted } = options;
     return enter(account, time, {
       ...options,
       onAdmitted(admission) {
-        const own = node.engines.searchingMs();
         // A caller that joins a search is charged from the beginning of the search.
-        const call = { searchedMs: Math.min(own, ...[...admitted].map(({ searchedMs }) => searchedMs)) };
+        const began = Math.min(searchedMs(), ...[...admitted].map(({ searchedMs }) => searchedMs));
+        const call = { node: node.number, searchedMs: began };
         admitted.add(call);
         const { leave } = admission;
         admission.leave = (engineMs, answered) => {
           admitted.delete(call);
-          const searchedMs = node.engines.searchingMs() - call.searchedMs;
+          const ms = searchedMs() - call.searchedMs;
           // A batch searches in all slots at the same time.
-          if (engineMs > node.status().slots * searchedMs + noticeMs + node.pausedMs()) {
+          if (engineMs > node.status().slots * ms + noticeMs + node.pausedMs()) {
             violation(
-              `${node.name} charges ${account.subject} for ${Math.round(engineMs)} ms, but its engines searched for ${Math.round(searchedMs)} ms`,
+              `${node.name} charges ${account.subject} for ${Math.round(engineMs)} ms, but engines searched for ${Math.round(ms)} ms`,
             );
           }
           if (engineMs > 0) {

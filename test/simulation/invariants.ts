@@ -12,7 +12,7 @@ import type { LogFields } from "../../src/log/log.ts";
 import type { Call } from "./callers.ts";
 import { type Answer, faultOf, isAnswer } from "./check-answer.ts";
 import type { Clock } from "./clock.ts";
-import { watchEngineTime } from "./engine-time.ts";
+import { type Admitted, watchEngineTime } from "./engine-time.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { NodePlan, Scenario, SearchPlan } from "./scenario.ts";
 
@@ -79,6 +79,10 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
   const factor = isCluster && !isShared ? 2 : 1;
   const ledger = createLedger();
   const engineTimes = new Map<number, ReturnType<typeof watchEngineTime>>();
+  /** All nodes so far, also those that have ended. */
+  const started = new Set<SimulatedNode>();
+  const searchedMs = () => [...started].reduce((sum, { engines }) => sum + engines.searchingMs(), 0);
+  const admitted = new Set<Admitted>();
   const chargedOf = new Map<number, Map<string, Account>>();
   let summedUp = 0;
 
@@ -214,7 +218,11 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
       if (node) {
         const charged = chargedOf.get(number) ?? new Map();
         chargedOf.set(number, charged);
-        engineTimes.set(number, watchEngineTime({ node, access, clock, charged, violation }));
+        started.add(node);
+        engineTimes.set(
+          number,
+          watchEngineTime({ node, access, clock, searchedMs, admitted, charged, violation }),
+        );
       }
     },
     sample: checkTimes,
