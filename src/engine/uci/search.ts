@@ -177,7 +177,7 @@ export function startSearch(
       if (line.kind === "bestmove") {
         if (accept(line.move, line.ponder)) {
           end();
-          onEnd(silence.unanswered);
+          onEnd(silence.unanswered());
         }
       } else if (line.kind === "readyok") {
         silence.answered();

@@ -23,8 +23,8 @@ interface SilenceWatch {
   heard(): void;
   /** Call this for each `readyok`. */
   answered(): void;
-  /** The number of `isready` that the engine has not answered yet. */
-  readonly unanswered: number;
+  /** Returns the number of `isready` that the engine has not answered yet. A getter would cost a new V8 map for each search. */
+  unanswered(): number;
   end(): void;
 }
 
@@ -48,7 +48,7 @@ export function watchSilence(
     answered() {
       unanswered = Math.max(0, unanswered - 1);
     },
-    get unanswered() {
+    unanswered() {
       return unanswered;
     },
     heard() {
