@@ -79,7 +79,6 @@ async function replace(): Promise<void> {
   for (;;) {
     try {
       await rename(place, old);
-      await rm(old, { recursive: true });
     } catch (error) {
       throwUnless(error, "ENOENT");
     }
@@ -89,6 +88,9 @@ async function replace(): Promise<void> {
     } catch (error) {
       // Try again: another build has just created the folder `dist/web/`, possibly with an older page.
       throwUnless(error, "ENOTEMPTY", "EEXIST");
+    } finally {
+      // Delete the old page last, so that a page is missing only between the two renames.
+      await rm(old, { recursive: true, force: true });
     }
   }
 }

@@ -134,13 +134,14 @@ test("while the web page is not built, GET / sends browsers a temporary page tha
   expect((await ask(base + script)).status).toBe(404);
 });
 
-test("GET / sends the new web page after a build", async () => {
+test("GET / sends the old web page while a build replaces it, and then the new one", async () => {
   const folder = build("rebuilt", "<title>Old</title>");
   const { base } = await start(folder);
   expect((await ask(base, { accept: chromium })).body.toString()).toContain("Old");
   build("next", "<title>New</title>");
   rmSync(folder, { recursive: true });
-  expect((await ask(base, { accept: chromium })).body.toString()).toContain("being built");
+  expect((await ask(base, { accept: chromium })).body.toString()).toContain("Old");
+  expect((await ask(base + script)).body.toString()).toBe(scriptText);
   renameSync(join(parent, "next"), folder);
   expect((await ask(base, { accept: chromium })).body.toString()).toContain("New");
 });

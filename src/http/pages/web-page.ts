@@ -47,24 +47,27 @@ const extensions: Readonly<Record<Coding, string>> = { br: ".br", gzip: ".gz", i
 
 /**
  * Reads all files of a build together, because a page works only with the scripts of the same build.
- * Resolves with undefined if there is no page, or while a build replaces the page.
+ * Resolves with the files of the last build while another build replaces them, and with undefined before the first build.
  */
 function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, CodedPage> | undefined> {
-  let known: { readonly builtAt: number; readonly files: ReturnType<typeof readFiles> } | undefined;
+  let known: { readonly builtAt: number; readonly files: ReadonlyMap<string, CodedPage> } | undefined;
+  let reading: { readonly builtAt: number; readonly files: ReturnType<typeof readFiles> } | undefined;
   return async () => {
     try {
       const { mtimeMs: builtAt } = await stat(new URL("index.html", folder));
       if (known?.builtAt !== builtAt) {
-        known = { builtAt, files: readFiles(folder) };
+        if (reading?.builtAt !== builtAt) {
+          reading = { builtAt, files: readFiles(folder) };
+        }
+        known = { builtAt, files: await reading.files };
       }
-      return await known.files;
     } catch (error) {
-      known = undefined;
-      if (error instanceof Error && "code" in error && error.code === "ENOENT") {
-        return undefined;
+      reading = undefined;
+      if (!(error instanceof Error && "code" in error && error.code === "ENOENT")) {
+        throw error;
       }
-      throw error;
     }
+    return known?.files;
   };
 }
 

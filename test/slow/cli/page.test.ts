@@ -53,8 +53,11 @@ describe("a checkout without a built web page", () => {
       utimesSync(old, hourAgo, hourAgo);
       const both = await Promise.all([start(checkout), start(checkout)]);
       expect(await pageOf(both[0])).toContain("being built");
+      // Wait for both builds: while the second one replaces the page, the first server may have no page for a moment.
       for (const started of both) {
         expect(await reportOfBuild(started)).toContain("was built");
+      }
+      for (const started of both) {
         const path = scriptIn(await pageOf(started));
         const script = await fetch(started.server.url + path);
         expect([path, script.status]).toEqual([expect.stringMatching(/^\/assets\//), 200]);
