@@ -13,7 +13,7 @@ import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { createRequestWriter } from "./plain/write-message.ts";
 import { batchMethods, isCounted, requestMaxBytes } from "./policy.ts";
 import type { Rules } from "./rules.ts";
-import { createSuggest, type PreflightMessage } from "./suggest.ts";
+import { createSuggest, type ValidateMessage } from "./suggest.ts";
 import { inOwnSpan } from "./trace-call.ts";
 
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
@@ -22,13 +22,13 @@ export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
   rules: Rules,
-  preflight: PreflightMessage,
+  validate: ValidateMessage,
   write: CallLine,
 ): readonly Middleware[] {
   return [
     inOwnSpan,
     withLog(write),
-    withSuggestions(preflight),
+    withSuggestions(validate),
     withLimits(limits),
     withRules(rules),
     withEtag(),
@@ -84,9 +84,9 @@ function codeOf(error: unknown, { signal }: Call): string {
   return isDisconnected ? "canceled" : errorFromUnknown(error).code;
 }
 
-export function withSuggestions(preflight: PreflightMessage): Middleware {
+export function withSuggestions(validate: ValidateMessage): Middleware {
   return (handler, method) => {
-    const suggest = createSuggest(method, preflight);
+    const suggest = createSuggest(method, validate);
     const write = createRequestWriter(method.input);
     return around(async function* (messages, request, call) {
       try {

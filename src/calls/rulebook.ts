@@ -37,16 +37,16 @@ type Counted = Pick<Call, "account" | "outcome">;
 interface RulebookOptions {
   /** Starts a task that pauses regularly. Without pauses, a long game would block the event loop for tens of milliseconds. */
   readonly beginWork: BeginWork;
-  /** `admitRules` counts a request. `refuseUsedUp` throws if the caller has used up a rate, and counts nothing. */
-  readonly gate: {
-    admitRules(counted: Counted): Promise<void>;
+  /** `withoutSearch` counts a request. `refuseUsedUp` throws if the caller has used up a rate, and counts nothing. */
+  readonly charge: {
+    withoutSearch(counted: Counted): Promise<void>;
     refuseUsedUp(account: Account): Promise<void>;
   };
 }
 
 export type Rulebook = ReturnType<typeof createRulebook>;
 
-export function createRulebook({ beginWork, gate }: RulebookOptions) {
+export function createRulebook({ beginWork, charge }: RulebookOptions) {
   return {
     /** Throws a KibitzError about `fen`, `moves` or the caller's limits. If `counted` is set, the limits count one request. */
     async play(
@@ -54,12 +54,12 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       check?: () => void,
       counted?: Counted,
     ): Promise<PlayedPosition> {
-      await (counted && gate.refuseUsedUp(counted.account));
+      await (counted && charge.refuseUsedUp(counted.account));
       const turn = beginWork(check);
       try {
         const game = await inTurns(playMoves({ fen, moves, chess960 }), turn);
         const legal = nameLegalMoves(game.last);
-        await (counted && gate.admitRules(counted));
+        await (counted && charge.withoutSearch(counted));
         return playedPosition(game, legal);
       } catch (thrown) {
         throw thrown instanceof KibitzError ? withCost(thrown, costOfMoves(moves.length)) : thrown;
@@ -72,7 +72,7 @@ export function createRulebook({ beginWork, gate }: RulebookOptions) {
       check?: () => void,
       counted?: Counted,
     ): Promise<MovesOfPgn> {
-      await (counted && gate.refuseUsedUp(counted.account));
+      await (counted && charge.refuseUsedUp(counted.account));
       const turn = beginWork(check);
       try {
         const read = await inTurns(readSentGame(pgn), turn);

@@ -6,38 +6,38 @@ import type { ReadCall } from "./call.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 
 /** Validates a request, or an item of a batch, without a search. Throws if the service would reject the request. */
-export type PreflightMessage = (message: Message, method: DescMethod, call: ReadCall) => Promise<unknown>;
+export type ValidateMessage = (message: Message, method: DescMethod, call: ReadCall) => Promise<unknown>;
 
 type Suggest = (error: KibitzError, sent: Plain, call: ReadCall) => Promise<KibitzError>;
 
 export function createSuggest(
   method: DescMethod,
-  preflight: PreflightMessage,
+  validate: ValidateMessage,
   read: (sent: Plain) => MessageReading = createMessageReader(method.input),
 ): Suggest {
   return (error, sent, call) =>
     withSuggestion(error, sent, async (candidate) => {
       const { message, violations } = read(candidate);
       refuseViolations(violations);
-      await preflight(message, method, call);
+      await validate(message, method, call);
     });
 }
 
 /**
  * Adds a corrected request to an error. A corrected game ends before its first illegal move.
- * Adds nothing if a violation cannot be corrected, or if `preflight` rejects the corrected request.
+ * Adds nothing if a violation cannot be corrected, or if `validate` rejects the corrected request.
  */
 export async function withSuggestion(
   error: KibitzError,
   sent: Plain,
-  preflight: (candidate: Plain) => Promise<unknown>,
+  validate: (candidate: Plain) => Promise<unknown>,
 ): Promise<KibitzError> {
   const suggestedRequest = fix(sent, error.violations);
   if (suggestedRequest === undefined) {
     return error;
   }
   try {
-    await preflight(suggestedRequest);
+    await validate(suggestedRequest);
   } catch (thrown) {
     if (thrown instanceof KibitzError) {
       return error;

@@ -46,8 +46,8 @@ export function askHere(input: Input, options: TargetOptions): Target {
           : thrown;
       }
     },
-    preflight: async (message, method) =>
-      (await service()).preflight.message(message, method, fromThisProcess()),
+    validate: async (message, method) =>
+      (await service()).validate.message(message, method, fromThisProcess()),
     async [Symbol.asyncDispose]() {
       left.abort(new Error("the command has ended"));
       // Ignore the error, which the call that opened the engines has already reported.

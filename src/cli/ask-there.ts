@@ -58,7 +58,7 @@ export function askThere({ url, key, trace }: RemoteAddress, times: Partial<Remo
     host: new URL(url).host,
     // Do not validate the request here, because the rules of a newer service can differ.
     read: async (sent) => readSendable(sent),
-    preflight: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
+    validate: () => Promise.reject(new KibitzError("internal", "Only the service knows what it answers.")),
     async [Symbol.asyncDispose]() {
       agent.destroy();
     },

@@ -92,14 +92,14 @@ function peerOf(answerers: Answerers, left: AbortSignal, complain: (error: Error
 }
 
 /** This process answers calls about the rules of chess even with `--url`, because these calls need no engine. */
-function answerersOf({ transport, preflight }: Target): Answerers {
+function answerersOf({ transport, validate }: Target): Answerers {
   return {
     plain: createPlainCalls({
       calls: callsOver(transport),
       violationsOf: createRules(),
-      preflight: async (message, method) => {
+      validate: async (message, method) => {
         try {
-          await preflight(message, method);
+          await validate(message, method);
         } catch (thrown) {
           throw readable(thrown);
         }
@@ -107,7 +107,7 @@ function answerersOf({ transport, preflight }: Target): Answerers {
     }),
     rulebook: createRulebook({
       beginWork: createTimeSlicer(),
-      gate: { async admitRules() {}, async refuseUsedUp() {} },
+      charge: { async withoutSearch() {}, async refuseUsedUp() {} },
     }),
   };
 }

@@ -11,7 +11,7 @@ export interface Target extends AsyncDisposable {
   /** Validates a request as far as possible without an engine. Throws KibitzError. */
   read(sent: Readonly<Record<string, unknown>>): Promise<AnalysisRequest>;
   /** Throws KibitzError if the service would reject the call. Always throws if the service runs in another process. */
-  preflight(message: Message, method: DescMethod): Promise<unknown>;
+  validate(message: Message, method: DescMethod): Promise<unknown>;
 }
 
 /** Options for a service in this process. */

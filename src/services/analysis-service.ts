@@ -8,8 +8,8 @@ import { messageFromAnalysis, numberFromLong } from "../calls/convert.ts";
 import { messageFromPlan } from "../calls/convert-access.ts";
 import { messageFromVersions } from "../calls/convert-engines.ts";
 import { uuidv7 } from "../request/context.ts";
-import type { Admitted } from "./admission.ts";
 import { type BatchOptions, createBatchEvaluation } from "./batch.ts";
+import type { ChargedRequest } from "./charge.ts";
 
 export interface AnalysisServiceOptions extends BatchOptions {
   readonly engines: KnownEngines;
@@ -21,24 +21,28 @@ type Methods = Implementation<typeof AnalysisService>["methods"];
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines: known, access, preflight, gate } = options;
+  const { analyzer, engines: known, access, validate, charge } = options;
   const { plans, longCalls } = access;
   const evaluateBatch = createBatchEvaluation(options);
 
   /** If the caller has a batch or review in flight, a single request may wait instead of being rejected. */
-  async function admit(request: ValidatedRequest, call: Call, held: DisposableStack): Promise<Admitted> {
+  async function chargeSingle(
+    request: ValidatedRequest,
+    call: Call,
+    held: DisposableStack,
+  ): Promise<ChargedRequest> {
     return longCalls.admitSingle(call.account.subject, call.signal, (waiting) =>
-      gate.admit(request, call, held, { waiting }),
+      charge.request(request, call, held, { waiting }),
     );
   }
 
   const analyze: Methods["evaluate"] = async (message, call) => {
     const { account, signal } = call;
-    const request = await preflight.request(message, call);
+    const request = await validate.request(message, call);
     using held = new DisposableStack();
-    const admitted = await admit(request, call, held);
-    const analysis = await analyzer.analyze(request, flowOf(account.subject), signal, admitted.terms);
-    admitted.answered();
+    const charged = await chargeSingle(request, call, held);
+    const analysis = await analyzer.analyze(request, flowOf(account.subject), signal, charged.terms);
+    charged.answered();
     return messageFromAnalysis(analysis);
   };
 
@@ -49,9 +53,9 @@ export function createAnalysisService(
       findBestMove: analyze as unknown as Methods["findBestMove"],
       async *streamEvaluate(message, call) {
         const { account, signal } = call;
-        const request = await preflight.request(message, call);
+        const request = await validate.request(message, call);
         using held = new DisposableStack();
-        const admitted = await admit(request, call, held);
+        const charged = await chargeSingle(request, call, held);
         const id = uuidv7();
         let depth = 0;
         // If the client reads slowly, it misses some states. The search does not wait for the client.
@@ -59,14 +63,14 @@ export function createAnalysisService(
           request,
           flowOf(account.subject),
           signal,
-          admitted.terms,
+          charged.terms,
         )) {
           if (followed.kind === "waiting") {
             yield { event: { case: "queued" as const, value: followed.at } };
             continue;
           }
           const { analysis: state } = followed;
-          admitted.answered();
+          charged.answered();
           // Send at most one state for each depth, and the state at the requested depth only after the search has ended.
           const isLast = request.depth !== undefined && state.depth >= request.depth;
           if (state.stopReason || (state.depth > depth && !isLast)) {

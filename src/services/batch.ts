@@ -38,16 +38,16 @@ const lastingErrors: ReadonlySet<ErrorCode> = new Set(["rate_limited", "quota_ex
 
 /** Yields each answer as soon as the answer is ready. The answer to a rejected item contains the error. */
 export function createBatchEvaluation(options: BatchOptions) {
-  const { analyzer, preflight, gate, access, beginWork, searchesAtOnce, log } = options;
+  const { analyzer, validate, charge, access, beginWork, searchesAtOnce, log } = options;
   const readItem = createMessageReader(single.input);
   const writeItem = createRequestWriter(single.input);
-  const suggest = createSuggest(single, preflight.message, readItem);
+  const suggest = createSuggest(single, validate.message, readItem);
 
   return async function* ({ requests }: MessageShape<typeof batch.input>, call: Call): AsyncGenerator<Item> {
     const { account, outcome, signal, unreadable = new Map<number, string>() } = call;
     const requestId = call.request.id;
     using _ = access.longCalls.begin(account, outcome);
-    preflight.batchSize(requests.length, account);
+    validate.batchSize(requests.length, account);
     // Retry while other items make progress, because items of this batch may use up the caller's searches in flight.
     let progressedAt = now();
     const turn = beginWork(() => signal.throwIfAborted());
@@ -69,7 +69,7 @@ export function createBatchEvaluation(options: BatchOptions) {
       const { message, violations } = unreadable.has(index)
         ? readItem(sentOf(index))
         : { message: requests[index], violations: [] };
-      return preflight.item(message as RequestMessage, { ...call, signal }, violations);
+      return validate.item(message as RequestMessage, { ...call, signal }, violations);
     };
     const reported = (index: number, thrown: unknown) => {
       const error = errorFromUnknown(thrown);
@@ -96,16 +96,16 @@ export function createBatchEvaluation(options: BatchOptions) {
         await turn();
         access.limits.errorQuota.check(account);
         if (isLimitReached) {
-          await gate.refuseUsedUp(account);
+          await charge.refuseUsedUp(account);
         }
         const request = await validateItem(index, either);
-        // Admit each attempt again, because an item that waits for a retry must not count as a search in flight.
+        // Charge each attempt again, because an item that waits for a retry must not count as a search in flight.
         const search = async () => {
           using held = new DisposableStack();
           const counted = () => settle(index);
-          const admitted = await gate.admit(request, call, held, { waiting: either, counted });
-          const analysis = await analyzer.analyze(request, flowOfLongCall(call), either, admitted.terms);
-          admitted.answered();
+          const charged = await charge.request(request, call, held, { waiting: either, counted });
+          const analysis = await analyzer.analyze(request, flowOfLongCall(call), either, charged.terms);
+          charged.answered();
           return analysis;
         };
         const analysis = await retryOverloaded(search, either, { progressedAt: () => progressedAt });

@@ -8,8 +8,8 @@ import { reviewGame } from "./review-game.ts";
 
 export function createGameService({
   analyzer,
-  preflight,
-  gate,
+  validate,
+  charge,
   access,
   beginWork,
   searchesAtOnce,
@@ -30,15 +30,15 @@ export function createGameService({
   const methods: Implementation<typeof GameService>["methods"] = {
     async *reviewGame(message, call) {
       const { account, outcome, signal } = call;
-      await gate.refuseUsedUp(account);
+      await charge.refuseUsedUp(account);
       using _ = access.longCalls.begin(account, outcome);
-      const validated = await preflight.review(message, call);
+      const validated = await validate.review(message, call);
       const { requests } = validated;
       const searches = requests.filter(({ position }) => !position.terminal);
       // If the game is over in its first position, nothing is searched. Count the review anyway, because the game was read.
       const first = searches[0] ?? requests[0];
       using held = new DisposableStack();
-      const admitted = first && (await gate.admitReview(first, searches.length, call, held));
+      const charged = first && (await charge.review(first, searches.length, call, held));
       const moves: MoveReviewMessage[] = [];
       const steps = reviewGame(
         validated,
@@ -48,7 +48,7 @@ export function createGameService({
           flow: flowOfLongCall(call),
           searchesAtOnce: atOnceOf(account, searchesAtOnce),
           turn: beginWork(() => signal.throwIfAborted()),
-          ...(admitted && { admit: admitted.admit }),
+          ...(charged && { chargeSearch: charged.search }),
         },
         signal,
       );
@@ -58,7 +58,7 @@ export function createGameService({
             yield { event: { case: "queued", value: step.at } };
             break;
           case "move": {
-            admitted?.answered();
+            charged?.answered();
             const move = messageFromMoveReview(step.move, validated.game);
             moves.push(move);
             yield { event: { case: "move", value: move } };

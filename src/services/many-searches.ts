@@ -6,12 +6,13 @@ import type { Call } from "../calls/call.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";
 import { now, sleep } from "../time/time.ts";
-import type { AdmissionControl, Preflight } from "./admission.ts";
+import type { Charge } from "./charge.ts";
+import type { Validate } from "./validate.ts";
 
 export interface SearchingOptions {
   readonly analyzer: Analyzer;
-  readonly preflight: Preflight;
-  readonly gate: AdmissionControl;
+  readonly validate: Validate;
+  readonly charge: Charge;
   readonly access: Access;
   readonly beginWork: BeginWork;
   /** The maximum number of concurrent searches of one call. This is the number of slots plus 1, so that no slot is idle. */

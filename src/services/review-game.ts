@@ -27,8 +27,8 @@ export interface ReviewOptions {
   readonly searchesAtOnce: number;
   /** Pauses the review regularly. Without pauses, a review with only cached positions would block the thread. */
   readonly turn: Turn;
-  /** Admits a search. Disposing of `held` charges the engine time. If this function is undefined, searches are not counted. */
-  readonly admit?: (
+  /** Begins to charge a search. Disposing of `held` charges the engine time. If this function is undefined, searches are not counted. */
+  readonly chargeSearch?: (
     request: ValidatedReview["requests"][number],
     signal: AbortSignal,
     held: DisposableStack,
@@ -41,7 +41,7 @@ export interface ReviewOptions {
  */
 export async function* reviewGame(
   { game, requests }: Pick<ValidatedReview, "game" | "requests">,
-  { analyzer, openings, flow, searchesAtOnce, turn, admit }: ReviewOptions,
+  { analyzer, openings, flow, searchesAtOnce, turn, chargeSearch }: ReviewOptions,
   signal: AbortSignal,
 ): AsyncGenerator<ReviewStep> {
   const reviewer = createReviewer(game, openings.find(game.positions));
@@ -60,9 +60,9 @@ export async function* reviewGame(
       return analyzer.analyze(request, flow, either);
     }
     using held = new DisposableStack();
-    const terms = await admit?.(request, either, held);
+    const terms = await chargeSearch?.(request, either, held);
     if (hasBegun) {
-      // Do not remove this `await`: the admission would be disposed of at once, and charge no engine time.
+      // Do not remove this `await`: the charge would be disposed of at once, and charge no engine time.
       return await analyzer.analyze(request, flow, either, terms);
     }
     let last: Analysis | undefined;

@@ -55,7 +55,7 @@ interface ProtocolsOptions {
 
 /** Each protocol authenticates its requests, and reports errors in its own format. */
 export function createProtocols(service: Service, options: ProtocolsOptions): Protocols {
-  const { rules, preflight, rulebook, beginWork, calls } = service;
+  const { rules, validate, rulebook, beginWork, calls } = service;
   const { access, lag, bodies, config, heartbeatMs, writeLine, log } = options;
   const admitCall = createAdmitCall(access, lag.isLasting);
 
@@ -65,7 +65,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
       admitCall(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method)),
     calls,
     violationsOf: rules,
-    preflight: preflight.message,
+    validate: validate.message,
     beginWork,
     bodies,
     log,
@@ -92,7 +92,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
   const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const isProxy = createNetworkTest(config.trustProxy);
   const mcp = createMcpEndpoint({
-    plain: createPlainCalls({ calls, violationsOf: rules, preflight: preflight.message }),
+    plain: createPlainCalls({ calls, violationsOf: rules, validate: validate.message }),
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),

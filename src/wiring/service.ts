@@ -14,8 +14,9 @@ import type { Engines } from "../engine/engines.ts";
 import { type CallLine, createAddressShower, createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
-import { createAdmissionControl, createPreflight, type Preflight } from "../services/admission.ts";
+import { createCharge } from "../services/charge.ts";
 import { createImplementations } from "../services/routes.ts";
+import { createValidate, type Validate } from "../services/validate.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
 import type { AnswerCache, AnswerStore } from "../storage/ports.ts";
 import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
@@ -28,7 +29,7 @@ export interface Service {
   readonly scheduler: Scheduler;
   readonly engines: KnownEngines;
   readonly rules: Rules;
-  readonly preflight: Preflight;
+  readonly validate: Validate;
   readonly rulebook: Rulebook;
   /** Divides a long task into time slices. The thread can do other work between two slices. */
   readonly beginWork: BeginWork;
@@ -78,21 +79,21 @@ export function createService(
     validatePosition: createPositionCache(beginWork),
   };
   const rules = createRules();
-  const preflight = createPreflight({ access, engines, rules, beginWork });
-  const gate = createAdmissionControl(access.limits, analyzer.timeOf, ending);
+  const validate = createValidate({ access, engines, rules, beginWork });
+  const charge = createCharge(access.limits, analyzer.timeOf, ending);
   const implementations = createImplementations({
     analyzer,
     engines,
     access,
-    preflight,
-    gate,
+    validate,
+    charge,
     beginWork,
     searchesAtOnce: config.slots + 1,
     log,
   });
-  const calls = createCalls(implementations, apiMiddleware(access, rules, preflight.message, writeLine));
-  const rulebook = createRulebook({ beginWork, gate });
-  return { analyzer, scheduler, engines, rules, preflight, rulebook, beginWork, calls };
+  const calls = createCalls(implementations, apiMiddleware(access, rules, validate.message, writeLine));
+  const rulebook = createRulebook({ beginWork, charge });
+  return { analyzer, scheduler, engines, rules, validate, rulebook, beginWork, calls };
 }
 
 /** Throws ConfigError if the cache would need more than half of the heap. */

@@ -25,8 +25,8 @@ const overPlan = new KibitzError("upgrade_needed", "Too deep.", {
 const suggestionFor = async (
   sent: Plain,
   violations: readonly Violation[],
-  preflight = async (_: Plain) => {},
-) => (await withSuggestion(errorFromViolations(violations), sent, preflight)).suggestedRequest;
+  validate = async (_: Plain) => {},
+) => (await withSuggestion(errorFromViolations(violations), sent, validate)).suggestedRequest;
 
 it("a corrected request has the nearest allowed number for each number out of range, and the original is not changed", async () => {
   const sent = { fen: "8/8", depth: 99, movetime_ms: 1, options: { skill_level: 3 } };
@@ -77,11 +77,11 @@ it("an error has no corrected request if the request contains an API key", async
 });
 
 it("an error has no corrected request if the changed request has a new violation", async () => {
-  const preflight = vi.fn(async (_: Plain) => {
+  const validate = vi.fn(async (_: Plain) => {
     throw errorFromViolations([shortFen]);
   });
-  expect(await suggestionFor({ fen: "8/8", depth: 99 }, [depth], preflight)).toBeUndefined();
-  expect(preflight.mock.calls).toEqual([[{ fen: "8/8", depth: 30 }]]);
+  expect(await suggestionFor({ fen: "8/8", depth: 99 }, [depth], validate)).toBeUndefined();
+  expect(validate.mock.calls).toEqual([[{ fen: "8/8", depth: 30 }]]);
 });
 
 it("an error has no corrected request if the changed request is refused for another reason", async () => {
@@ -97,10 +97,10 @@ it("an error has no corrected request if the changed request is refused for anot
 });
 
 it("an exception during the validation of a corrected request is thrown", async () => {
-  const preflight = async () => {
+  const validate = async () => {
     throw new TypeError("a bug");
   };
-  await expect(suggestionFor({ depth: 99 }, [depth], preflight)).rejects.toThrow("a bug");
+  await expect(suggestionFor({ depth: 99 }, [depth], validate)).rejects.toThrow("a bug");
 });
 
 it("adding a corrected request to an error changes no other part of the error, and does not replace the next action get_api_key", async () => {

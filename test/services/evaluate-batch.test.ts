@@ -12,25 +12,25 @@ const { input } = AnalysisService.method.evaluateBatch;
 
 interface Fakes {
   analyze(): Promise<never>;
-  admit?(): void;
+  charge?(): void;
   refuseUsedUp?(): Promise<void>;
 }
 
-/** Evaluates a batch with a fake analyzer and fake admission. Counts the running searches and the validated requests. */
-async function evaluate(count: number, { analyze, admit = () => {}, refuseUsedUp = async () => {} }: Fakes) {
+/** Evaluates a batch with a fake analyzer and fake charges. Counts the running searches and the validated requests. */
+async function evaluate(count: number, { analyze, charge = () => {}, refuseUsedUp = async () => {} }: Fakes) {
   const held = { places: 0, validated: 0 };
   const evaluateBatch = createBatchEvaluation({
     analyzer: { analyze },
-    preflight: {
+    validate: {
       async item() {
         held.validated++;
         return {};
       },
       batchSize() {},
     },
-    gate: {
-      async admit(_request: unknown, _call: unknown, stack: DisposableStack) {
-        admit();
+    charge: {
+      async request(_request: unknown, _call: unknown, stack: DisposableStack) {
+        charge();
         held.places++;
         stack.defer(() => held.places--);
         return { terms: {}, answered() {} };
@@ -67,21 +67,21 @@ test("a batch request that waits for a retry does not count towards its caller's
 test("when a batch exceeds a limit, its remaining requests are refused without validation", async () => {
   let retryAfterMs = 9000;
   const limited = () => new KibitzError("rate_limited", "Later.", { retryAfterMs });
-  let admitted = 0;
+  let charged = 0;
   const { held, answers } = await evaluate(3, {
-    admit() {
-      admitted++;
+    charge() {
+      charged++;
       throw limited();
     },
     async refuseUsedUp() {
       retryAfterMs -= 1000;
       throw limited();
     },
-    analyze: () => expect.fail("nothing was admitted"),
+    analyze: () => expect.fail("nothing was charged"),
   });
   const problems = (await answers).map(({ outcome }) => outcome?.value);
   expect(problems).toMatchObject([{ retryAfterMs: 9000 }, { retryAfterMs: 8000 }, { retryAfterMs: 7000 }]);
-  expect([admitted, held.validated]).toEqual([1, 1]);
+  expect([charged, held.validated]).toEqual([1, 1]);
 });
 
 test("an error whose corrected request cannot be made is the error of its own item", async () => {
@@ -89,7 +89,7 @@ test("an error whose corrected request cannot be made is the error of its own it
     errorFromViolations([{ pointer: "/fen", code: "invalid_fen", message: "no", instead: { fen: "y" } }]),
     new KibitzError("invalid_fen", "no"),
   ];
-  // The fake preflight cannot validate a corrected request, so the correction of the first error fails.
+  // The fake validation cannot validate a corrected request, so the correction of the first error fails.
   const { answers } = await evaluate(2, {
     async analyze() {
       throw errors.shift();

@@ -100,7 +100,7 @@ test("if a later search of a review is refused, the service retries the search, 
   let tries = 0;
   let held = 0;
   let most = 0;
-  const admit: ReviewOptions["admit"] = async (_request, _signal, stack) => {
+  const chargeSearch: ReviewOptions["chargeSearch"] = async (_request, _signal, stack) => {
     most = Math.max(most, ++held);
     stack.defer(() => held--);
     return {} as never;
@@ -113,7 +113,7 @@ test("if a later search of a review is refused, the service retries the search, 
         }
         yield { kind: "state", analysis: analysisOf(ply) };
       },
-      options: { admit, searchesAtOnce: 2 },
+      options: { chargeSearch, searchesAtOnce: 2 },
     }),
   );
   expect(kindsOf(steps)).toEqual(["e4", "e5", "Nf3", "Nc6", "review"]);
@@ -123,7 +123,7 @@ test("if a later search of a review is refused, the service retries the search, 
 test("each search of a review counts towards its caller's limit until the search has ended", async () => {
   let held = 0;
   const heldInSearch: number[] = [];
-  const admit: ReviewOptions["admit"] = async (_request, _signal, stack) => {
+  const chargeSearch: ReviewOptions["chargeSearch"] = async (_request, _signal, stack) => {
     held++;
     stack.defer(() => held--);
     return {} as never;
@@ -135,7 +135,7 @@ test("each search of a review counts towards its caller's limit until the search
         heldInSearch.push(held);
         yield { kind: "state", analysis: analysisOf(ply) };
       },
-      options: { admit, searchesAtOnce: 1 },
+      options: { chargeSearch, searchesAtOnce: 1 },
     }),
   );
   expect(heldInSearch).toEqual([1, 1, 1, 1, 1]);

@@ -3,14 +3,14 @@ import { errorFromViolations, withCost } from "../../errors/errors.ts";
 import type { ReadCall } from "../call.ts";
 import { costOf } from "../policy.ts";
 import type { Rules } from "../rules.ts";
-import { createSuggest, type PreflightMessage } from "../suggest.ts";
+import { createSuggest, type ValidateMessage } from "../suggest.ts";
 import { createMessageReader } from "./read-message.ts";
 
 export interface PlainReaderOptions {
   /** Adds the other violations of a message that has invalid JSON values, so that one error contains all violations. */
   readonly violationsOf: Rules;
   /** If this function rejects a corrected request, the error does not contain the corrected request. */
-  readonly preflight: PreflightMessage;
+  readonly validate: ValidateMessage;
 }
 
 /** Rejects with one KibitzError for all violations. If `suggests` is true, the error may contain a corrected request. */
@@ -22,10 +22,10 @@ type ReadPlain = (
 
 export function createPlainReader(
   method: DescMethod,
-  { violationsOf, preflight }: PlainReaderOptions,
+  { violationsOf, validate }: PlainReaderOptions,
   readMessage = createMessageReader(method.input),
 ): ReadPlain {
-  const suggest = createSuggest(method, preflight, readMessage);
+  const suggest = createSuggest(method, validate, readMessage);
   return async (sent, call, suggests = true) => {
     const { message, violations } = readMessage(sent);
     if (violations.length > 0) {

@@ -14,7 +14,7 @@ function callsOf(calls: Partial<Calls>) {
   const plain = createPlainCalls({
     calls: { unary: none, stream: none, ...calls },
     violationsOf: createRules(),
-    preflight: async () => {},
+    validate: async () => {},
   });
   return plain(fromThisProcess());
 }

@@ -71,7 +71,7 @@ export function madeUpGateway({
     },
     heartbeatMs,
     violationsOf: rules,
-    async preflight(message, { input }) {
+    async validate(message, { input }) {
       const violations = rules(message, input);
       if (violations.length > 0) {
         throw errorFromViolations(violations);

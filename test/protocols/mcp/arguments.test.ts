@@ -7,11 +7,11 @@ import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
 import { longGame } from "../../abuse/long-game.ts";
 
 const moves = longGame(590);
-const gate = { async admitRules() {}, async refuseUsedUp() {} };
+const charge = { async withoutSearch() {}, async refuseUsedUp() {} };
 
 /** Plays moves by the rules of chess. `seen` has the number of moves of each game that is played. */
 function callerOf(check = () => {}) {
-  const rulebook = createRulebook({ beginWork: createTimeSlicer(), gate });
+  const rulebook = createRulebook({ beginWork: createTimeSlicer(), charge });
   const seen: number[] = [];
   const playUncounted: Caller["playUncounted"] = (from) => {
     seen.push(from.moves.length);

@@ -13,7 +13,7 @@ const unexpected = () => expect.fail("nobody should ask that");
 function failWith(error: unknown, args: Readonly<Record<string, unknown>>) {
   const rulebook = createRulebook({
     beginWork: createTimeSlicer(),
-    gate: { admitRules: unexpected, refuseUsedUp: unexpected },
+    charge: { withoutSearch: unexpected, refuseUsedUp: unexpected },
   });
   const readGame = vi.spyOn(rulebook, "readGame");
   const play = vi.spyOn(rulebook, "play");

@@ -7,7 +7,7 @@ import { keylessPlan } from "../../src/access/plans.ts";
 import { createPositionCache } from "../../src/analysis/validate-request.ts";
 import { createRules } from "../../src/calls/rules.ts";
 import { ClientDisconnected, createOutcome } from "../../src/request/context.ts";
-import { createPreflight } from "../../src/services/admission.ts";
+import { createValidate } from "../../src/services/validate.ts";
 import type { BeginWork } from "../../src/thread/event-loop.ts";
 import { longGame } from "../abuse/long-game.ts";
 import { knownEngines } from "../analysis/made-up.ts";
@@ -49,7 +49,7 @@ async function open(leaveAt = Number.POSITIVE_INFINITY) {
     authorization: undefined,
   });
   return {
-    preflight: createPreflight({ access, engines, rules: createRules(), beginWork }),
+    validate: createValidate({ access, engines, rules: createRules(), beginWork }),
     call: { account, outcome: createOutcome(), signal: leaving.signal },
     seen,
     leaving,
@@ -64,35 +64,35 @@ test.each([
 ] as const)(
   "if the client disconnects, Kibitz stops validating at the next step: %s",
   async (_, leaveAt, message, method) => {
-    const { preflight, call, seen } = await open(leaveAt);
-    await expect(preflight.message(message, method, call)).rejects.toThrow(ClientDisconnected);
+    const { validate, call, seen } = await open(leaveAt);
+    await expect(validate.message(message, method, call)).rejects.toThrow(ClientDisconnected);
     expect(seen.steps).toBe(leaveAt);
   },
 );
 
 test("a request whose client has already disconnected is not validated", async () => {
-  const { preflight, call, seen, leaving } = await open();
+  const { validate, call, seen, leaving } = await open();
   leaving.abort(new ClientDisconnected());
-  await expect(preflight.request(evaluation, call)).rejects.toThrow(ClientDisconnected);
+  await expect(validate.request(evaluation, call)).rejects.toThrow(ClientDisconnected);
   expect(seen.steps).toBe(0);
 });
 
 test("a review beyond the plan is refused before its 600 positions are built", async () => {
-  const { preflight, call, seen } = await open();
-  await expect(preflight.review(review, call)).rejects.toMatchObject({ code: "upgrade_needed" });
+  const { validate, call, seen } = await open();
+  await expect(validate.review(review, call)).rejects.toMatchObject({ code: "upgrade_needed" });
   // Playing 20 moves is one step, and building one position is one step.
   expect(seen.steps).toBeLessThan(100);
 });
 
 test("a review with an illegal move is refused as invalid, even if the game is also beyond the plan", async () => {
-  const { preflight, call } = await open();
+  const { validate, call } = await open();
   const message = create(GameService.method.reviewGame.input, { moves: [...game.slice(0, 599), "Kxh8"] });
-  await expect(preflight.review(message, call)).rejects.toMatchObject({ code: "illegal_move" });
+  await expect(validate.review(message, call)).rejects.toMatchObject({ code: "illegal_move" });
 });
 
 test("a review within the plan has a position after each move", async () => {
-  const { preflight, call } = await open();
-  const { game: built, requests } = await preflight.review(shortReview, call);
+  const { validate, call } = await open();
+  const { game: built, requests } = await validate.review(shortReview, call);
   expect(requests.map(({ position }) => position)).toEqual(built.positions);
   expect(built.positions.slice(1).map(({ fen }) => fen)).toEqual(built.moves.map(({ fenAfter }) => fenAfter));
 });

@@ -7,7 +7,7 @@ import type { ValidatedRequest } from "../../src/analysis/analysis.ts";
 import type { Call } from "../../src/calls/call.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { ClientDisconnected, createOutcome } from "../../src/request/context.ts";
-import { createAdmissionControl } from "../../src/services/admission.ts";
+import { createCharge } from "../../src/services/charge.ts";
 import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import type { LimitStore } from "../../src/storage/ports.ts";
 
@@ -19,28 +19,28 @@ const waiter = {
 } as unknown as Call;
 
 /**
- * Admits a review. For each search that ends, `ended` records the requests, the engine time, and whether the search was
+ * Charges a review. For each search that ends, `ended` records the requests, the engine time, and whether the search was
  * answered.
  */
-async function admitReview(call = waiter) {
+async function chargeReview(call = waiter) {
   const ended: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
   const enter: Limits["enter"] = async (_account, _time, { requests = 1, onAdmitted } = {}) => {
     const admission: Admission = { leave: (...end) => ended.push([requests, ...end]), freePlace: vi.fn() };
     onAdmitted?.(admission);
     return { kind: "admitted", windows: [], admission };
   };
-  const control = createAdmissionControl({ enter } as unknown as Limits, () => ({
+  const charge = createCharge({ enter } as unknown as Limits, () => ({
     expectedMs: 1,
     longestMs: 1,
   }));
   const reviewing = new DisposableStack();
-  const review = await control.admitReview(position, 30, call, reviewing);
-  const admit = async () => {
+  const review = await charge.review(position, 30, call, reviewing);
+  const search = async () => {
     const held = new DisposableStack();
-    const terms = await review.admit(position, new AbortController().signal, held);
+    const terms = await review.search(position, new AbortController().signal, held);
     return { terms, [Symbol.dispose]: () => held.dispose() };
   };
-  return { reviewing, admit, ended };
+  return { reviewing, search, ended };
 }
 
 test.each([
@@ -49,10 +49,10 @@ test.each([
 ])(
   "a failed review whose later searches used %d ms of engine time counts towards the rate limit: %s",
   async (engineMs, counts) => {
-    const { reviewing, admit, ended } = await admitReview();
+    const { reviewing, search, ended } = await chargeReview();
     // The answer for the first position is cached.
-    (await admit())[Symbol.dispose]();
-    const later = await admit();
+    (await search())[Symbol.dispose]();
+    const later = await search();
     if (engineMs > 0) {
       later.terms.onEngineTime(engineMs);
     }
@@ -67,8 +67,8 @@ test.each([
 
 test("a review that its client abandons counts towards the rate limit, even if no engine was used", async () => {
   const leaving = new AbortController();
-  const { reviewing, admit, ended } = await admitReview({ ...waiter, signal: leaving.signal });
-  (await admit())[Symbol.dispose]();
+  const { reviewing, search, ended } = await chargeReview({ ...waiter, signal: leaving.signal });
+  (await search())[Symbol.dispose]();
   leaving.abort(new ClientDisconnected());
   reviewing.dispose();
   expect(ended).toEqual([[3, 0, true]]);
@@ -87,9 +87,9 @@ test.each([
   async (_, limits) => {
     const account: Account = { subject: "1.2.3.4", address: "1.2.3.4", plan: keylessPlan, key: undefined };
     const somebody = { ...waiter, account, outcome: createOutcome() };
-    const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
+    const charge = createCharge(limits, () => ({ expectedMs: 1, longestMs: 1 }));
     using held = new DisposableStack();
-    const search = async () => control.admit(position, somebody, held);
+    const search = async () => charge.request(position, somebody, held);
     const searching = [await search()];
     for (;;) {
       const next = await search().catch((error: KibitzError) => error);
@@ -99,7 +99,7 @@ test.each([
       }
       searching.push(next);
     }
-    await control.admitRules(somebody);
+    await charge.withoutSearch(somebody);
   },
 );
 
@@ -111,10 +111,10 @@ test("a caller whose rate limit is used up gets the same waiting time in Retry-A
   const account: Account = { subject: "a", address: "a", plan, key: undefined };
   const outcome = createOutcome();
   const limits = createLimits(createMemoryLimitStore());
-  const control = createAdmissionControl(limits, () => ({ expectedMs: 1, longestMs: 1 }));
-  await control.admitRules({ account, outcome });
+  const charge = createCharge(limits, () => ({ expectedMs: 1, longestMs: 1 }));
+  await charge.withoutSearch({ account, outcome });
   now = 999.5;
-  const refusal = await control.admitRules({ account, outcome }).catch((error: KibitzError) => error);
+  const refusal = await charge.withoutSearch({ account, outcome }).catch((error: KibitzError) => error);
   // A full second passes between the refusal and the response.
   now = 1001;
   await countError(limits, account, outcome, refusal as KibitzError);
