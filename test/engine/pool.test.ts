@@ -258,6 +258,29 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
+  test("the log says once that a build is unavailable, and once that the build is available again", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const lines: string[] = [];
+    for (const level of ["info", "warn"] as const) {
+      const spy = vi.spyOn(silentLog, level);
+      spy.mockImplementation(({ engine, path }, message) => {
+        lines.push(`${level}: ${message} (${engine}, ${path})`);
+      });
+      onTestFinished(() => spy.mockRestore());
+    }
+    const { pool, repair } = createBrokenPool();
+    const refused = fail(pool);
+    await vi.advanceTimersByTimeAsync(1000);
+    await refused;
+    const failed = "warn: engine could not be started (full, wasm)";
+    const unavailable = "warn: engine is unavailable (full, wasm)";
+    expect(lines).toEqual([failed, failed, failed, unavailable]);
+    repair();
+    await vi.advanceTimersByTimeAsync(2000);
+    expect(lines.slice(4)).toEqual(["info: engine is available again (full, wasm)"]);
+  });
+
   test("the pauses between the starts of an unavailable build are at most 10 s", async () => {
     vi.useFakeTimers();
     onTestFinished(() => void vi.useRealTimers());
