@@ -515,6 +515,18 @@ describe("an engine that prints nothing", () => {
     expect(await session.exited).toMatchObject({ kind: "unresponsive" });
   });
 
+  test("the failure of an unresponsive engine says how long ago the engine printed its last line", async () => {
+    const { conversation, search } = await searching();
+    search.catch(() => {});
+    await wait(600);
+    conversation.say(firstLine);
+    await turn();
+    conversation.expect("isready");
+    // The watch looks at the silence every half of silenceMs: at 2000 ms, the engine has been silent for 1400 ms.
+    await wait(2000 - 600 + unresponsiveMs);
+    await expect(search).rejects.toThrow(`no sign of life for ${1400 + unresponsiveMs} ms while searching`);
+  });
+
   test("an engine that dies before its response to isready leaves no timer running", async () => {
     const { conversation, search } = await searching();
     conversation.expect("isready");
