@@ -172,6 +172,22 @@ describe("concurrent equal searches", () => {
     expect(runs[0]?.signal.aborted).toBe(true);
   });
 
+  test("a shared search is cancelled if the first caller disconnects, and the caller that joined stops reading", async () => {
+    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
+    const [first, second] = [new AbortController(), new AbortController()];
+    const { ended } = last(coalescer, "a", work, first.signal);
+    const states = coalescer.all("a", work, "somebody", second.signal)[Symbol.asyncIterator]();
+    const read = states.next();
+    runs[0]?.say(7);
+    expect((await read).value).toBe(7);
+    first.abort(new Error("gone"));
+    await ended;
+    expect(runs[0]?.signal.aborted).toBe(false);
+    await states.return?.();
+    expect(runs[0]?.signal.aborted).toBe(true);
+    expect(getEventListeners(second.signal, "abort")).toEqual([]);
+  });
+
   test("a shared search is cancelled if its only caller disconnects without reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const leaving = new AbortController();
