@@ -1,10 +1,10 @@
 import type { SearchTime } from "../analysis/expected-time.ts";
 import type { MemoryLimitStore } from "../storage/memory/limit-store.ts";
 import {
-  type AdmissionRequest,
-  type AdmittedSearch,
+  type EnterRequest,
   type LimitStore,
   type QuotaWindow,
+  type SearchPlace,
   StoreUnavailable,
   type WindowUse,
 } from "../storage/ports.ts";
@@ -22,16 +22,16 @@ interface EnterOptions {
    * Without a signal, the request is rejected instead.
    */
   readonly waiting?: AbortSignal | undefined;
-  /** Called at once when the request is admitted. The admission must end, even if this function's caller never gets it. */
-  readonly onAdmitted?: (admission: Admission) => void;
+  /** Called at once when the request has entered. The request must leave, even if this function's caller never gets it. */
+  readonly onEntered?: (entered: EnteredRequest) => void;
 }
 
 export type LimitDecision =
-  | { readonly kind: "admitted"; readonly admission: Admission; readonly windows: readonly RateWindow[] }
+  | { readonly kind: "entered"; readonly entered: EnteredRequest; readonly windows: readonly RateWindow[] }
   /** `windows` is empty if the number of concurrent searches exceeds its limit, or if the request was already counted. */
   | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
 
-export interface Admission {
+export interface EnteredRequest {
   /** Call this when the request ends. A request without a response and without engine time is not counted. */
   leave(engineMs: number, answered: boolean): void;
   /** Call this when a search has ended, so that the caller can start another search. */
@@ -111,13 +111,13 @@ async function enter(
   store: LimitStore,
   account: Account,
   time: SearchTime,
-  { requests = 1, waiting, onAdmitted }: EnterOptions = {},
+  { requests = 1, waiting, onEntered }: EnterOptions = {},
 ): Promise<LimitDecision> {
   const { subject, plan } = account;
   const { concurrent } = plan.limits;
   const engineTime = countedWindows(account, "engine_ms");
   const taken = requests > 0 ? countedWindows(account, "request") : [];
-  const asked: AdmissionRequest = {
+  const asked: EnterRequest = {
     subject,
     concurrent,
     expectedMs: upperTime(time),
@@ -129,11 +129,11 @@ async function enter(
     requests === 0
       ? []
       : tightestOfEach([...windowsFrom(taken, uses.requests), ...windowsFrom(engineTime, uses.engineTime)]);
-  const admissionOf = (place: AdmittedSearch): Admission => ({
+  const enteredAt = (place: SearchPlace): EnteredRequest => ({
     leave: (engineMs, answered) => place.leave(engineMs, engineMs <= 0 && !answered),
     freePlace: place.free,
   });
-  const answer = await store.enter(asked, waiting, (place) => onAdmitted?.(admissionOf(place)));
+  const answer = await store.enter(asked, waiting, (place) => onEntered?.(enteredAt(place)));
   switch (answer.kind) {
     case "busy": {
       const quota = concurrent ?? 0;
@@ -149,8 +149,8 @@ async function enter(
       const full = windowsFrom(taken, answer.requests).filter(({ remaining }) => remaining < requests);
       return { kind: "refused", refusal: refusalBy(full), windows: windowsOf(answer) };
     }
-    case "admitted": {
-      return { kind: "admitted", admission: admissionOf(answer.place), windows: windowsOf(answer) };
+    case "entered": {
+      return { kind: "entered", entered: enteredAt(answer.place), windows: windowsOf(answer) };
     }
   }
 }

@@ -1,6 +1,6 @@
 import type { Account } from "../access/account.ts";
 import { errorFromRefusal } from "../access/limit-errors.ts";
-import type { Admission, Limits } from "../access/limits.ts";
+import type { EnteredRequest, Limits } from "../access/limits.ts";
 import { requestsOfReview } from "../access/over-plan.ts";
 import { withoutConcurrent } from "../access/plans.ts";
 import { setRateLimitHeaders } from "../access/rate-limit-fields.ts";
@@ -45,7 +45,7 @@ export function createCharge(limits: Limits, timeOf: Analyzer["timeOf"], ending?
     const decision = await limits.enter(account, time, {
       requests,
       waiting: either,
-      onAdmitted: (admission) => charged.begin(admission),
+      onEntered: (entered) => charged.begin(entered),
     });
     if (decision.kind === "refused") {
       setRateLimitHeaders(outcome, decision.windows);
@@ -96,7 +96,7 @@ export function createCharge(limits: Limits, timeOf: Analyzer["timeOf"], ending?
         throw errorFromRefusal(decision.refusal, account);
       }
       outcome.isCounted = true;
-      decision.admission.leave(0, true);
+      decision.entered.leave(0, true);
     },
     /** Rejects if the account has used up its quota. Does not count a request. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),
@@ -110,7 +110,7 @@ export class ChargedRequest implements Disposable {
   readonly terms: Terms;
   readonly #call: ReadCall;
   /** Undefined if the request is refused, or not counted yet. */
-  #admission: Admission | undefined;
+  #entered: EnteredRequest | undefined;
   #engineMs = 0;
   #answered = false;
 
@@ -124,8 +124,8 @@ export class ChargedRequest implements Disposable {
     };
   }
 
-  begin(admission: Admission): void {
-    this.#admission = admission;
+  begin(entered: EnteredRequest): void {
+    this.#entered = entered;
   }
 
   /**
@@ -138,12 +138,12 @@ export class ChargedRequest implements Disposable {
 
   /** Call this when the search has ended, so that the caller may start another search. The request continues. */
   freePlace(): void {
-    this.#admission?.freePlace();
+    this.#entered?.freePlace();
   }
 
   [Symbol.dispose](): void {
     const { signal, outcome } = this.#call;
     const isAbandoned = signal.aborted && !outcome.hasFailed;
-    this.#admission?.leave(this.#engineMs, this.#answered || isAbandoned);
+    this.#entered?.leave(this.#engineMs, this.#answered || isAbandoned);
   }
 }

@@ -164,31 +164,31 @@ export interface WindowUse {
   readonly endsInMs: number;
 }
 
-export interface AdmissionRequest {
+export interface EnterRequest {
   readonly subject: string;
   /** The maximum number of searches in flight. Undefined if there is no limit. */
   readonly concurrent: number | undefined;
   readonly expectedMs: number;
   /** The request is rejected if one of these windows has reached its quota. */
   readonly engineTime: readonly QuotaWindow[];
-  /** If the request is admitted, the use of each of these windows rises by `count`. */
+  /** If the request enters, the use of each of these windows rises by `count`. */
   readonly requests: readonly QuotaWindow[];
   readonly count: number;
 }
 
 /** Called at once when the place is taken: if a later step fails, the caller never gets the answer, but must leave the place. */
-export type OnAdmitted = (place: AdmittedSearch) => void;
+export type OnPlace = (place: SearchPlace) => void;
 
-export type AdmissionAnswer =
-  | (AdmissionUses & { readonly kind: "admitted"; readonly place: AdmittedSearch })
+export type EnterAnswer =
+  | (EnterUses & { readonly kind: "entered"; readonly place: SearchPlace })
   | { readonly kind: "busy"; readonly running: readonly RunningSearch[] }
   /** A window of engine time has reached its quota. */
-  | (AdmissionUses & { readonly kind: "exhausted" })
+  | (EnterUses & { readonly kind: "exhausted" })
   /** A window of requests has no room for this request. */
-  | (AdmissionUses & { readonly kind: "full" });
+  | (EnterUses & { readonly kind: "full" });
 
-/** The uses of the windows of an {@link AdmissionRequest}, in the same order. */
-interface AdmissionUses {
+/** The uses of the windows of an {@link EnterRequest}, in the same order. */
+interface EnterUses {
   readonly engineTime: readonly WindowUse[];
   readonly requests: readonly WindowUse[];
 }
@@ -199,7 +199,7 @@ export interface RunningSearch {
 }
 
 /** A search that counts as in flight for its subject until `free` or `leave` is called. */
-export interface AdmittedSearch {
+export interface SearchPlace {
   /** Ends the search, so that the subject may start another search. The request continues. */
   free(): void;
   /** Call this once. If `givesBack` is true, the requests no longer count in their windows. */
@@ -213,12 +213,12 @@ export interface AdmittedSearch {
 export interface LimitStore {
   readonly available: boolean;
   /**
-   * Admits the request, or changes nothing. If the store's reply is lost, a rejected request may have been counted.
-   * With `waiting`, the answer is never `busy`: the request waits until the subject may start another search, and rejects with
-   * the abort reason of `waiting`. Waiting requests are admitted in the order of their arrival, before all other requests of
+   * Counts the request and its search, or changes nothing. If the store's reply is lost, a rejected request may have been
+   * counted. With `waiting`, the answer is never `busy`: the request waits until the subject may start another search, and rejects with
+   * the abort reason of `waiting`. Waiting requests enter in the order of their arrival, before all other requests of
    * the subject.
    */
-  enter(request: AdmissionRequest, waiting?: AbortSignal, onAdmitted?: OnAdmitted): Promise<AdmissionAnswer>;
+  enter(request: EnterRequest, waiting?: AbortSignal, onPlace?: OnPlace): Promise<EnterAnswer>;
   addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;
   usesOf(windows: readonly LimitWindow[]): Promise<readonly WindowUse[]>;
 }

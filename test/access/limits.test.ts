@@ -38,7 +38,7 @@ describe("requests", () => {
       await vi.advanceTimersByTimeAsync(waitMs - 1);
       expect(await run(limits, account)).toMatchObject({ kind: "refused" });
       await vi.advanceTimersByTimeAsync(1);
-      expect(await run(limits, account)).toMatchObject({ kind: "admitted" });
+      expect(await run(limits, account)).toMatchObject({ kind: "entered" });
     } finally {
       vi.useRealTimers();
     }
@@ -50,7 +50,7 @@ describe("requests", () => {
       const plan = planWith([minute]);
       const limits = await limitsOf();
       const entry = await limits.enter(keyless(plan), timeOf(1000));
-      expect(entry.kind).toBe("admitted");
+      expect(entry.kind).toBe("entered");
       await vi.advanceTimersByTimeAsync(61_000);
       leave(entry, 0, false);
       expect(await remainingOf(limits, keyless(plan))).toEqual([2]);
@@ -104,9 +104,9 @@ describe("searches at a time", () => {
       leave(entry);
     }
     const [first, second] = await Promise.all(waiting.slice(0, 2));
-    expect([first?.kind, second?.kind]).toEqual(["admitted", "admitted"]);
+    expect([first?.kind, second?.kind]).toEqual(["entered", "entered"]);
     leave(first);
-    expect((await waiting[2])?.kind).toBe("admitted");
+    expect((await waiting[2])?.kind).toBe("entered");
   });
 
   test("a request is admitted immediately if a search ends while the request is being refused", async () => {
@@ -115,7 +115,7 @@ describe("searches at a time", () => {
     const [first] = [await enter(), await enter()];
     const waiting = enter(new AbortController().signal);
     leave(first);
-    expect((await waiting).kind).toBe("admitted");
+    expect((await waiting).kind).toBe("entered");
   });
 });
 
@@ -155,7 +155,7 @@ describe("a store of several nodes", () => {
     for (let count = 0; count < 4; count++) {
       entries.push(await run(limits, account));
     }
-    expect(entries.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "refused"]);
+    expect(entries.map(({ kind }) => kind)).toEqual(["entered", "entered", "entered", "refused"]);
     expect(entries[2]).toMatchObject({
       windows: [
         { policy: { quota: 3 }, remaining: 0 },
@@ -175,7 +175,7 @@ describe("a store of several nodes", () => {
     const [first] = [await enter(), await enter()];
     expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
     leave(first);
-    expect((await enter()).kind).toBe("admitted");
+    expect((await enter()).kind).toBe("entered");
   });
 
   test("a node counts a request in its own memory if the shared store fails during the request", async () => {
@@ -192,7 +192,7 @@ describe("a store of several nodes", () => {
 
   test("a plan without limits does not use the shared store", async () => {
     const { limits, store } = startNode(2);
-    expect((await run(limits, keyless(planWith([])))).kind).toBe("admitted");
+    expect((await run(limits, keyless(planWith([])))).kind).toBe("entered");
     expect(store.enter).not.toHaveBeenCalled();
   });
 });
@@ -235,7 +235,7 @@ describe("engine time", () => {
       expect(await run(right, account)).toMatchObject({ refusal: { code: "quota_exhausted" } });
       await right.flush();
       expect((await run(await bootAfter(0.9), account)).kind).toBe("refused");
-      expect((await run(await bootAfter(1.1), account)).kind).toBe("admitted");
+      expect((await run(await bootAfter(1.1), account)).kind).toBe("entered");
     } finally {
       clock.mockRestore();
     }

@@ -1,7 +1,12 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Account } from "../../src/access/account.ts";
-import { type Admission, createLimits, type LimitDecision, type Limits } from "../../src/access/limits.ts";
+import {
+  createLimits,
+  type EnteredRequest,
+  type LimitDecision,
+  type Limits,
+} from "../../src/access/limits.ts";
 import {
   freePlan,
   keylessPlan,
@@ -54,8 +59,8 @@ export async function run(
 }
 
 export function leave(entry: LimitDecision | undefined, engineMs = 0, answered = true): void {
-  if (entry?.kind === "admitted") {
-    entry.admission.leave(engineMs, answered);
+  if (entry?.kind === "entered") {
+    entry.entered.leave(engineMs, answered);
   }
 }
 
@@ -80,20 +85,20 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
         kind: "refused",
         refusal: { code: "rate_limited", limit: "minute", quota: 2 },
       });
-      expect(await run(limits, keyless(plan, "b"))).toMatchObject({ kind: "admitted" });
-      expect(await run(limits, keyed(plan, "key", "a"))).toMatchObject({ kind: "admitted" });
+      expect(await run(limits, keyless(plan, "b"))).toMatchObject({ kind: "entered" });
+      expect(await run(limits, keyed(plan, "key", "a"))).toMatchObject({ kind: "entered" });
     });
 
-    test(`${name} reports an admission when its place is taken, so that the place is not lost with a lost answer`, async () => {
+    test(`${name} reports a request when its place is taken, so that the place is not lost with a lost answer`, async () => {
       const limits = await limitsOf();
       const account = keyless(planWith([], 1));
-      const admissions: Admission[] = [];
-      const onAdmitted = (admission: Admission) => void admissions.push(admission);
-      await limits.enter(account, timeOf(1000), { onAdmitted });
-      await limits.enter(account, timeOf(1000), { onAdmitted });
-      expect(admissions).toHaveLength(1);
-      admissions[0]?.leave(0, false);
-      expect(await run(limits, account)).toMatchObject({ kind: "admitted" });
+      const known: EnteredRequest[] = [];
+      const onEntered = (entered: EnteredRequest) => void known.push(entered);
+      await limits.enter(account, timeOf(1000), { onEntered });
+      await limits.enter(account, timeOf(1000), { onEntered });
+      expect(known).toHaveLength(1);
+      known[0]?.leave(0, false);
+      expect(await run(limits, account)).toMatchObject({ kind: "entered" });
     });
 
     test(`a refused request is not counted in any window in ${name}`, async () => {
@@ -131,7 +136,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
     test(`requests under a plan without limits are not counted in ${name}`, async () => {
       const limits = await limitsOf();
       for (let count = 0; count < 1000; count++) {
-        expect((await run(limits, keyless(openPlan), 1e9)).kind).toBe("admitted");
+        expect((await run(limits, keyless(openPlan), 1e9)).kind).toBe("entered");
       }
       expect(await limits.windowsOf(keyless(openPlan))).toEqual([]);
     });
@@ -145,10 +150,10 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       const enter = () => limits.enter(keyless(plan), timeOf(700));
       const [first] = [await enter(), await enter()];
       expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
-      expect((await limits.enter(keyless(plan, "b"), timeOf(700))).kind).toBe("admitted");
+      expect((await limits.enter(keyless(plan, "b"), timeOf(700))).kind).toBe("entered");
       leave(first);
       leave(first);
-      expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "refused"]);
+      expect([(await enter()).kind, (await enter()).kind]).toEqual(["entered", "refused"]);
     });
 
     test(`${name} refuses too many concurrent searches with a retry time, which is the expected end of a running search`, async () => {
@@ -172,7 +177,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       for (const concurrent of [undefined, 2, undefined, undefined, 2, undefined, 2]) {
         kinds.push((await enter(concurrent)).kind);
       }
-      expect(kinds.map((kind) => kind === "admitted")).toEqual([true, true, true, true, true, true, false]);
+      expect(kinds.map((kind) => kind === "entered")).toEqual([true, true, true, true, true, true, false]);
     });
 
     test(`the end of a search in ${name} starts the search of the next waiting client that has not disconnected`, async () => {
@@ -185,7 +190,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       await expect(left).rejects.toThrow("left");
       const waiting = enter(new AbortController().signal);
       leave(first);
-      expect((await waiting).kind).toBe("admitted");
+      expect((await waiting).kind).toBe("entered");
     });
   });
 
@@ -229,7 +234,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       leaving.abort(new Error("left"));
       // The first waiting request may have been admitted before it left.
       leave(await left.catch(() => undefined));
-      expect((await next).kind).toBe("admitted");
+      expect((await next).kind).toBe("entered");
     });
   });
 
@@ -252,7 +257,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       const limits = await limitsOf();
       const account = keyless(keylessPlan);
       await run(limits, account, 299_999);
-      expect(await run(limits, account, 1)).toMatchObject({ kind: "admitted" });
+      expect(await run(limits, account, 1)).toMatchObject({ kind: "entered" });
       const refused = await run(limits, account);
       expect(refused).toMatchObject({
         kind: "refused",
@@ -266,8 +271,8 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       const waitMs = refused.kind === "refused" ? refused.refusal.retryAfterMs : 0;
       expect(waitMs).toBeGreaterThan(3_590_000);
       expect(waitMs).toBeLessThanOrEqual(3_600_000);
-      expect(await run(limits, keyed(freePlan, "key", account.address))).toMatchObject({ kind: "admitted" });
-      expect(await run(limits, keyless(keylessPlan, "b"))).toMatchObject({ kind: "admitted" });
+      expect(await run(limits, keyed(freePlan, "key", account.address))).toMatchObject({ kind: "entered" });
+      expect(await run(limits, keyless(keylessPlan, "b"))).toMatchObject({ kind: "entered" });
     });
 
     test(`a client without a key gets 3,600 s of engine time in a day in ${name}`, async () => {
@@ -284,7 +289,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       await run(limits, keyed(plan, "one", "a"), 600);
       await run(limits, keyed(plan, "two", "a"), 600);
       expect((await run(limits, keyed(plan, "three", "a"))).kind).toBe("refused");
-      expect((await run(limits, keyed(plan, "three", "b"))).kind).toBe("admitted");
+      expect((await run(limits, keyed(plan, "three", "b"))).kind).toBe("entered");
     });
 
     test(`several addresses with one key share the engine time counted in ${name}`, async () => {
@@ -298,7 +303,7 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       const gold: Plan = { ...plan, id: "gold" };
       const limits = await limitsOf();
       await run(limits, keyed(gold, "one", "a"), 5000);
-      expect((await run(limits, keyed(plan, "two", "a"))).kind).toBe("admitted");
+      expect((await run(limits, keyed(plan, "two", "a"))).kind).toBe("entered");
     });
 
     test(`engine time in ${name} of a client without a key is counted only once`, async () => {
@@ -324,13 +329,13 @@ export function testWindows(name: string, create: () => Promise<Limits>): void {
     const waitMs = entry.kind === "refused" ? entry.refusal.retryAfterMs : Number.NaN;
     expect(performance.now() + waitMs - startedAt).toBeGreaterThanOrEqual(windowS * 1000 - 1);
     await sleep(waitMs + 2);
-    expect(await run(limits, account)).toMatchObject({ kind: "admitted" });
+    expect(await run(limits, account)).toMatchObject({ kind: "entered" });
   });
 
   test(`refunding a request in ${name} does not change a later window`, async () => {
     const limits = await create();
     const entry = await limits.enter(keyless(plan), timeOf(1000));
-    expect(entry.kind).toBe("admitted");
+    expect(entry.kind).toBe("entered");
     await sleep(windowS * 1000 + 10);
     await run(limits, keyless(plan));
     leave(entry, 0, false);

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
 import type { Account } from "../../src/access/account.ts";
 import { countError } from "../../src/access/admit-call.ts";
-import { type Admission, createLimits, type Limits } from "../../src/access/limits.ts";
+import { createLimits, type EnteredRequest, type Limits } from "../../src/access/limits.ts";
 import { keylessPlan, type Plan } from "../../src/access/plans.ts";
 import type { ValidatedRequest } from "../../src/analysis/analysis.ts";
 import type { Call } from "../../src/calls/call.ts";
@@ -24,10 +24,10 @@ const waiter = {
  */
 async function chargeReview(call = waiter) {
   const ended: (readonly [requests: number, engineMs: number, answered: boolean])[] = [];
-  const enter: Limits["enter"] = async (_account, _time, { requests = 1, onAdmitted } = {}) => {
-    const admission: Admission = { leave: (...end) => ended.push([requests, ...end]), freePlace: vi.fn() };
-    onAdmitted?.(admission);
-    return { kind: "admitted", windows: [], admission };
+  const enter: Limits["enter"] = async (_account, _time, { requests = 1, onEntered } = {}) => {
+    const entered: EnteredRequest = { leave: (...end) => ended.push([requests, ...end]), freePlace: vi.fn() };
+    onEntered?.(entered);
+    return { kind: "entered", windows: [], entered };
   };
   const charge = createCharge({ enter } as unknown as Limits, () => ({
     expectedMs: 1,

@@ -44,16 +44,16 @@ export function watchEngineTime(options: EngineTimeOptions) {
   }
 
   limits.enter = (account, time, options = {}) => {
-    const { onAdmitted } = options;
+    const { onEntered } = options;
     return enter(account, time, {
       ...options,
-      onAdmitted(admission) {
+      onEntered(entered) {
         // A caller that joins a search is charged from the beginning of the search.
         const began = Math.min(searchedMs(), ...[...admitted].map(({ searchedMs }) => searchedMs));
         const call = { node: node.number, searchedMs: began };
         admitted.add(call);
-        const { leave } = admission;
-        admission.leave = (engineMs, answered) => {
+        const { leave } = entered;
+        entered.leave = (engineMs, answered) => {
           admitted.delete(call);
           const ms = searchedMs() - call.searchedMs;
           // A batch searches in all slots at the same time.
@@ -67,7 +67,7 @@ export function watchEngineTime(options: EngineTimeOptions) {
           }
           leave(engineMs, answered);
         };
-        onAdmitted?.(admission);
+        onEntered?.(entered);
       },
     });
   };

@@ -6,7 +6,7 @@ import {
 import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../../src/access/access.ts";
 import type { Account } from "../../src/access/account.ts";
-import type { Admission } from "../../src/access/limits.ts";
+import type { EnteredRequest } from "../../src/access/limits.ts";
 import { ratesOf } from "../../src/access/plans.ts";
 import type { LogFields } from "../../src/log/log.ts";
 import type { Call } from "./callers.ts";
@@ -366,11 +366,11 @@ function watchLimits({ number, access, clock, ledger, factor, violation }: Watch
     options: NonNullable<Parameters<typeof enter>[2]>,
     own: object,
   ) => {
-    const { requests = 1, onAdmitted } = options;
-    let watched: Admission | undefined;
+    const { requests = 1, onEntered } = options;
+    let watched: EnteredRequest | undefined;
     const decision = await enter(account, time, {
       ...options,
-      onAdmitted(admission) {
+      onEntered(entered) {
         if (account.plan.limits.concurrent !== undefined) {
           checkOrder(account, own);
         }
@@ -383,17 +383,17 @@ function watchLimits({ number, access, clock, ledger, factor, violation }: Watch
             if (engineMs <= 0 && !answered) {
               giveBack();
             }
-            admission.leave(engineMs, answered);
+            entered.leave(engineMs, answered);
           },
           freePlace() {
             free(place);
-            admission.freePlace();
+            entered.freePlace();
           },
         };
-        onAdmitted?.(watched);
+        onEntered?.(watched);
       },
     });
-    return decision.kind === "admitted" && watched ? { ...decision, admission: watched } : decision;
+    return decision.kind === "entered" && watched ? { ...decision, entered: watched } : decision;
   };
 
   return {
@@ -413,18 +413,18 @@ function watchLimits({ number, access, clock, ledger, factor, violation }: Watch
         }
       }
       for (const account of accounts.values()) {
-        const entered: Admission[] = [];
+        const entered: EnteredRequest[] = [];
         const { concurrent = 0 } = account.plan.limits;
         for (let count = 1; count <= concurrent; count++) {
           const decision = await enter(account, { expectedMs: 1, longestMs: 1 }, { requests: 0 });
-          if (decision.kind === "admitted") {
-            entered.push(decision.admission);
+          if (decision.kind === "entered") {
+            entered.push(decision.entered);
           } else if (decision.refusal.code === "concurrency_limited") {
             violation(`node ${number} is quiet, but ${account.subject} may run ${count - 1} searches only`);
           }
         }
-        for (const admission of entered) {
-          admission.leave(0, false);
+        for (const request of entered) {
+          request.leave(0, false);
         }
       }
     },

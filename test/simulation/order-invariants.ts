@@ -73,12 +73,12 @@ export function createOrderInvariants({ clock, scenario, redis, nodeOf, violatio
         try {
           return await enter(account, time, {
             ...options,
-            onAdmitted(admission) {
+            onEntered(entered) {
               waiting.delete(request);
               if (plan.limits.concurrent !== undefined) {
                 admitted(subject, beganAt);
               }
-              options.onAdmitted?.(admission);
+              options.onEntered?.(entered);
             },
           });
         } finally {

@@ -120,7 +120,7 @@ const enter: Script = (call, keys, [json = ""]) => {
   const counted = asked.requests.map(({ windowMs }, index) =>
     add(call, keys[before + index] as string, asked.count, windowMs),
   );
-  return ["admitted", engineTime, counted, place];
+  return ["entered", engineTime, counted, place];
 };
 
 const leave: Script = (call, keys, [json = ""]) => {

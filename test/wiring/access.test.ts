@@ -31,8 +31,8 @@ test("API keys, their last use and the used engine time survive a restart", asyn
   const authorization = await newKey(before);
   const account = await accountOf(before, authorization);
   const entry = await before.limits.enter(account, { expectedMs: 1000, longestMs: 1000 });
-  if (entry.kind === "admitted") {
-    entry.admission.leave(1234, true);
+  if (entry.kind === "entered") {
+    entry.entered.leave(1234, true);
   }
   await before[Symbol.asyncDispose]();
 
@@ -135,8 +135,8 @@ describe("self-service keys", () => {
     for (const [index, authorization] of [one, other].entries()) {
       const account = await before.accountOf({ ...from(`203.0.113.${index}`), authorization });
       const entry = await before.limits.enter(account, { expectedMs: 1000, longestMs: 1000 });
-      if (entry.kind === "admitted") {
-        entry.admission.leave(1_800_000, true);
+      if (entry.kind === "entered") {
+        entry.entered.leave(1_800_000, true);
       }
     }
     await before[Symbol.asyncDispose]();

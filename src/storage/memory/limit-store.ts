@@ -1,12 +1,12 @@
 import { now, wall } from "../../time/time.ts";
 import type {
-  AdmissionAnswer,
-  AdmissionRequest,
-  AdmittedSearch,
   EngineTime,
+  EnterAnswer,
+  EnterRequest,
   LimitStore,
   LimitWindow,
-  OnAdmitted,
+  OnPlace,
+  SearchPlace,
   UsageStore,
   WindowUse,
 } from "../ports.ts";
@@ -41,8 +41,8 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     }
   }
 
-  /** `ahead` is the number of waiting requests that are admitted before this request. */
-  function admit(asked: AdmissionRequest, ahead: number, onAdmitted: OnAdmitted): AdmissionAnswer {
+  /** `ahead` is the number of waiting requests that enter before this request. */
+  function take(asked: EnterRequest, ahead: number, onPlace: OnPlace): EnterAnswer {
     const { subject, concurrent, expectedMs, engineTime, requests, count } = asked;
     const running = places.of(subject);
     if (concurrent !== undefined && running.length + ahead >= concurrent) {
@@ -58,7 +58,7 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
     const takenAt = now();
     const after = requests.map((window) => windows.add(window, count));
     const taken = concurrent === undefined ? undefined : places.take(subject, expectedMs);
-    const place: AdmittedSearch = {
+    const place: SearchPlace = {
       free: () => taken?.[Symbol.dispose](),
       leave(engineMs, givesBack) {
         place.free();
@@ -74,16 +74,16 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
         }
       },
     };
-    onAdmitted(place);
-    return { kind: "admitted", place, engineTime: uses.engineTime, requests: after };
+    onPlace(place);
+    return { kind: "entered", place, engineTime: uses.engineTime, requests: after };
   }
 
   return {
     available: true,
-    async enter(asked, waiting, onAdmitted = () => {}) {
+    async enter(asked, waiting, onPlace = () => {}) {
       using turn = waiting && turns.take(asked.subject);
       for (;;) {
-        const answer = admit(asked, turn?.ahead ?? turns.waiting(asked.subject), onAdmitted);
+        const answer = take(asked, turn?.ahead ?? turns.waiting(asked.subject), onPlace);
         if (answer.kind !== "busy" || !(turn && waiting)) {
           return answer;
         }

@@ -45,7 +45,7 @@ end
 
 /**
  * Keys: the searches in flight of the subject, the waiting requests of the subject, windows of engine time, windows of requests.
- * Argument: {@link EnterArguments}. Returns a list that begins with `admitted`, `late` (after `latestMs`), `busy`, `exhausted`
+ * Argument: {@link EnterArguments}. Returns a list that begins with `entered`, `late` (after `latestMs`), `busy`, `exhausted`
  * (engine time) or `full` (requests).
  */
 export const enterScript = redisScript(
@@ -112,7 +112,7 @@ end
 for index, window in ipairs(asked.requests) do
   uses[index] = add(KEYS[before + index], asked.count, window.windowMs)
 end
-return {'admitted', engineTime, uses, place}
+return {'entered', engineTime, uses, place}
 `,
 );
 

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { every, now } from "../../time/time.ts";
 import {
-  type AdmissionAnswer,
-  type AdmissionRequest,
-  type AdmittedSearch,
+  type EnterAnswer,
+  type EnterRequest,
   type LimitStore,
   type LimitWindow,
-  type OnAdmitted,
+  type OnPlace,
+  type SearchPlace,
   StoreUnavailable,
   type WindowUse,
 } from "../ports.ts";
@@ -71,7 +71,7 @@ export function createRedisLimitStore(
   // Renew at once, because Redis may have restarted and lost the entries.
   redis.changes.on("change", renewEntries);
 
-  function placeOf(place: string, asked: AdmissionRequest, ends: readonly number[]): AdmittedSearch {
+  function placeOf(place: string, asked: EnterRequest, ends: readonly number[]): SearchPlace {
     const key = placesOf(asked);
     if (place !== "") {
       entries.set(place, key);
@@ -105,9 +105,9 @@ export function createRedisLimitStore(
 
   /** `turn` is the request's entry among the waiting requests, as in {@link EnterArguments}. */
   async function attempt(
-    asked: AdmissionRequest,
+    asked: EnterRequest,
     turn: string | undefined,
-    onAdmitted: OnAdmitted = () => {},
+    onPlace: OnPlace = () => {},
   ): Promise<Attempt> {
     if (redis.health.kind !== "up") {
       throw new StoreUnavailable(`Redis counts nothing: ${redis.health.why}`);
@@ -133,22 +133,22 @@ export function createRedisLimitStore(
         const uses = usesOf(asked, first, second);
         const ends = uses.requests.map(({ endsInMs }) => askedAt + endsInMs);
         const place = placeOf(String(third), asked, ends);
-        onAdmitted(place);
-        return { answer: { kind: "admitted", place, ...uses } };
+        onPlace(place);
+        return { answer: { kind: "entered", place, ...uses } };
       }
     }
   }
 
   async function enterInTurn(
-    asked: AdmissionRequest,
+    asked: EnterRequest,
     signal: AbortSignal,
-    onAdmitted: OnAdmitted | undefined,
-  ): Promise<AdmissionAnswer> {
+    onPlace: OnPlace | undefined,
+  ): Promise<EnterAnswer> {
     using own = turns.take(asked.subject);
     let turn = "";
     try {
       for (;;) {
-        const tried = await attempt(asked, turn, onAdmitted);
+        const tried = await attempt(asked, turn, onPlace);
         if (tried.turn === undefined) {
           return tried.answer;
         }
@@ -166,10 +166,10 @@ export function createRedisLimitStore(
     get available() {
       return redis.health.kind === "up";
     },
-    async enter(asked, waiting, onAdmitted) {
+    async enter(asked, waiting, onPlace) {
       return waiting
-        ? enterInTurn(asked, waiting, onAdmitted)
-        : (await attempt(asked, undefined, onAdmitted)).answer;
+        ? enterInTurn(asked, waiting, onPlace)
+        : (await attempt(asked, undefined, onPlace)).answer;
     },
     async addRefusals(window, count) {
       const use = await redis.run(addScript, [windowOf(window)], [count, window.windowMs]);
@@ -197,15 +197,15 @@ export function createRedisLimitStore(
 
 /** `turn` is defined if the answer is `busy`. */
 interface Attempt {
-  readonly answer: AdmissionAnswer;
+  readonly answer: EnterAnswer;
   readonly turn?: string;
 }
 
-const turnsOf = ({ subject }: AdmissionRequest) => `turns:${subject}`;
-const placesOf = ({ subject }: AdmissionRequest) => `places:${subject}`;
+const turnsOf = ({ subject }: EnterRequest) => `turns:${subject}`;
+const placesOf = ({ subject }: EnterRequest) => `places:${subject}`;
 const windowOf = ({ rate, subject }: LimitWindow) => `window:${rate} ${subject}`;
 
-function usesOf({ engineTime, requests }: AdmissionRequest, timeReply: unknown, requestReply: unknown) {
+function usesOf({ engineTime, requests }: EnterRequest, timeReply: unknown, requestReply: unknown) {
   return { engineTime: usesFrom(timeReply, engineTime), requests: usesFrom(requestReply, requests) };
 }
 

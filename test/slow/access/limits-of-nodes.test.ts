@@ -94,9 +94,9 @@ describeWith("redis")("limits of several nodes", () => {
         const entries = await Promise.all(
           nodes.flatMap(({ limits }) => Array.from({ length: 70 }, () => run(limits, keyless(plan)))),
         );
-        const admitted = entries.filter(({ kind }) => kind === "admitted");
+        const admitted = entries.filter(({ kind }) => kind === "entered");
         expect(admitted).toHaveLength(60);
-        const left = admitted.map((entry) => (entry.kind === "admitted" ? entry.windows[0]?.remaining : 0));
+        const left = admitted.map((entry) => (entry.kind === "entered" ? entry.windows[0]?.remaining : 0));
         expect(left.toSorted((a = 0, b = 0) => b - a)).toEqual(
           Array.from({ length: 60 }, (_, at) => 59 - at),
         );
@@ -111,7 +111,7 @@ describeWith("redis")("limits of several nodes", () => {
           Array.from({ length: 20 }, () => limits.enter(keyless(plan), timeOf(1000))),
         ),
       );
-      expect(entries.filter(({ kind }) => kind === "admitted")).toHaveLength(4);
+      expect(entries.filter(({ kind }) => kind === "entered")).toHaveLength(4);
     });
 
     test("a request causes at most two Redis operations, and none if its plan has no limits", async () => {
@@ -137,12 +137,12 @@ describeWith("redis")("limits of several nodes", () => {
     const plan = planWith([], 1);
     const [one, other] = await startNodes(2, 1000);
     const entry = await one?.limits.enter(keyless(plan), timeOf(60_000));
-    expect(entry?.kind).toBe("admitted");
+    expect(entry?.kind).toBe("entered");
     await sleep(1500);
     expect(await other?.limits.enter(keyless(plan), timeOf(1))).toMatchObject({ kind: "refused" });
     one?.die();
     await sleep(1050);
-    expect(await other?.limits.enter(keyless(plan), timeOf(1))).toMatchObject({ kind: "admitted" });
+    expect(await other?.limits.enter(keyless(plan), timeOf(1))).toMatchObject({ kind: "entered" });
   });
 
   test("the engine time of a caller is added to Redis exactly once, even if writing another caller's engine time fails", async () => {
@@ -249,7 +249,7 @@ describeWith("redis")("limits while Redis", () => {
     for (let count = 0; count < 4; count++) {
       entries.push(await run(limits, account));
     }
-    expect(entries.map(({ kind }) => kind)).toEqual(["admitted", "admitted", "admitted", "refused"]);
+    expect(entries.map(({ kind }) => kind)).toEqual(["entered", "entered", "entered", "refused"]);
     expect(entries[2]).toMatchObject({
       windows: [
         { policy: { quota: 3 }, remaining: 0 },
@@ -275,7 +275,7 @@ describeWith("redis")("limits while Redis", () => {
     const before = await enter();
     await server.kill();
     await until(() => redis.health.kind === "down");
-    expect([(await enter()).kind, (await enter()).kind]).toEqual(["admitted", "admitted"]);
+    expect([(await enter()).kind, (await enter()).kind]).toEqual(["entered", "entered"]);
     expect(await enter()).toMatchObject({ refusal: { code: "concurrency_limited", quota: 2 } });
     await server.restart();
     await until(() => redis.health.kind === "up");
@@ -314,7 +314,7 @@ describeWith("redis")("limits while Redis", () => {
     const { redis, limits } = await startNode();
     await run(limits, account);
     server.pause();
-    expect(await limits.enter(account, timeOf(1000))).toMatchObject({ kind: "admitted" });
+    expect(await limits.enter(account, timeOf(1000))).toMatchObject({ kind: "entered" });
     await until(() => redis.health.kind === "down");
     server.resume();
     await until(() => redis.health.kind === "up");
@@ -341,7 +341,7 @@ describeWith("redis")("limits while Redis", () => {
     for (let count = 0; count < 4; count++) {
       entries.push((await run(limits, account)).kind);
     }
-    expect(entries).toEqual(["admitted", "admitted", "admitted", "refused"]);
+    expect(entries).toEqual(["entered", "entered", "entered", "refused"]);
     expect(redis.health).toMatchObject({ kind: "unwritable", why: expect.stringMatching(/^OOM/) });
     await redis.ask("CONFIG", [], ["SET", "maxmemory", "0"]);
     await until(() => redis.health.kind === "up");
@@ -372,7 +372,7 @@ describeWith("redis")("limits while Redis", () => {
       for (let count = 0; count < 4; count++) {
         kinds.push((await run(limits, account)).kind);
       }
-      expect(kinds).toEqual(["admitted", "admitted", "admitted", "refused"]);
+      expect(kinds).toEqual(["entered", "entered", "entered", "refused"]);
       await until(() => "why" in redis.health && why.test(redis.health.why));
       operate(...authorized, ...mend);
       await until(() => redis.health.kind === "up");

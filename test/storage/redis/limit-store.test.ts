@@ -39,7 +39,7 @@ describeWith("redis")("limits in Redis", () => {
     expect(entry).toMatchObject({ refusal: { code: "quota_exhausted" } });
     expect(entry.kind === "refused" && entry.refusal.retryAfterMs).toBeLessThanOrEqual(1000);
     await sleep(1010);
-    expect((await run(limits, keyed(short, "key", "a"))).kind).toBe("admitted");
+    expect((await run(limits, keyed(short, "key", "a"))).kind).toBe("entered");
     // Reading the windows shortens them too.
     await run(limits, keyed(long, "reader", "b"));
     expect(await remainingOf(limits, keyed(short, "reader", "b"))).toEqual([0, 1000]);
@@ -52,7 +52,7 @@ describeWith("redis")("limits in Redis", () => {
     await redis.ask("ZADD", ["places:key"], [hourAhead, `dead.1:${hourAhead}:700`]);
     await redis.ask("ZADD", ["turns:key"], [hourAhead, `${Date.now()}:dead.2`]);
     const enter = () => limits.enter(keyed(planWith([], 1), "key", "a"), timeOf(700));
-    expect((await enter()).kind).toBe("admitted");
+    expect((await enter()).kind).toBe("entered");
     expect((await enter()).kind).toBe("refused");
   });
 
