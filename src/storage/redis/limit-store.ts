@@ -113,7 +113,8 @@ export function createRedisLimitStore(
       throw new StoreUnavailable(`Redis counts nothing: ${redis.health.why}`);
     }
     const { subject: _, ...rest } = asked;
-    const name = `${node}.${++entered}`;
+    // Requests of the same millisecond are ordered by their names. So equally long numbers.
+    const name = `${node}.${String(++entered).padStart(16, "0")}`;
     const args: EnterArguments = { ...rest, latestMs: redis.deadline(), turn, turnMs, name, heldMs };
     const windows = [...asked.engineTime, ...asked.requests];
     const keys = [placesOf(asked), turnsOf(asked), ...windows.map(windowOf)];

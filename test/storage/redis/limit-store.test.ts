@@ -85,6 +85,23 @@ describeWith("redis")("limits in Redis", () => {
     );
   });
 
+  test("waiting requests that one node sends to Redis in the same millisecond are admitted in their order", async () => {
+    const { limits } = await openLimits("together:");
+    const { signal } = new AbortController();
+    const admitted: number[] = [];
+    const enter = async (request: number) => {
+      const entry = await limits.enter(keyed(planWith([], 1), "key", "a"), timeOf(700), { waiting: signal });
+      admitted.push(request);
+      leave(entry);
+    };
+    const first = await limits.enter(keyed(planWith([], 1), "key", "a"), timeOf(700));
+    const requests = Array.from({ length: 30 }, (_, index) => index);
+    const waits = requests.map(enter);
+    leave(first);
+    await Promise.all(waits);
+    expect(admitted).toEqual(requests);
+  });
+
   test("a waiting request that disconnects leaves no turn in Redis", async () => {
     const plan = planWith([], 1);
     const { redis, limits } = await openLimits("left:");
