@@ -53,13 +53,13 @@ export interface Slot extends Disposable {
   again(signal: AbortSignal): Promise<Slot>;
 }
 
-/** `running` and `waiting` are current numbers. `admitted` and `refused` are totals since the start. */
+/** `running` and `waiting` are current numbers. `started` and `refused` are totals since the start. */
 interface SchedulerStatus {
   readonly slots: number;
   /** Includes the search in the express place, so this number may be the number of slots plus 1. */
   readonly running: number;
   readonly waiting: number;
-  readonly admitted: number;
+  readonly started: number;
   readonly refused: number;
   /** The expected wait of a new client, in milliseconds. */
   readonly expectedWaitMs: number;
@@ -99,14 +99,14 @@ interface Entry extends Waiting {
   readonly account: string;
   signal: AbortSignal;
   /** True if the work has had a slot. */
-  wasAdmitted: boolean;
+  hadSlot: boolean;
   readonly askedAt: number;
   costMs: number;
   position: QueuePosition;
   /** The expected wait for a slot at the arrival, in milliseconds. */
   slotWaitMs: number;
   /** Ends the waiting. */
-  admit(slot: Slot): void;
+  resume(slot: Slot): void;
   /** How often the work has exceeded the time limit of the express place. */
   overruns: number;
   /** The milliseconds of search that were lost because the work was set back. */
@@ -142,7 +142,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   const expressLine = createExpressLine<Entry>();
   let pricedAt = Number.NEGATIVE_INFINITY;
   let positionsAt = Number.NEGATIVE_INFINITY;
-  let admitted = 0;
+  let started = 0;
   let refused = 0;
 
   function start(entry: Entry, isLimited: boolean): { readonly run: Running; readonly slot: Slot } {
@@ -157,8 +157,8 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       begunAt: undefined,
       limit: undefined,
     };
-    admitted += entry.wasAdmitted ? 0 : 1;
-    entry.wasAdmitted = true;
+    started += entry.hadSlot ? 0 : 1;
+    entry.hadSlot = true;
     if (isLimited) {
       expressLine.served(entry.account);
     }
@@ -210,7 +210,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       const next = borrower ?? queue.take();
       if (next) {
         leaveQueue(next);
-        next.admit(startInSlot(next, borrower !== undefined));
+        next.resume(startInSlot(next, borrower !== undefined));
       }
     }
     runExpress();
@@ -233,7 +233,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       return startInSlot(entry);
     }
     const { promise, resolve, reject } = Promise.withResolvers<Slot>();
-    entry.admit = resolve;
+    entry.resume = resolve;
     waiting.add(entry);
     queue.add(entry);
     const giveUp = () => {
@@ -280,7 +280,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       leaveQueue(next);
       const { run, slot } = start(next, true);
       express = run;
-      next.admit(slot);
+      next.resume(slot);
     }
   }
 
@@ -401,7 +401,7 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         running: running.size + Number(express !== undefined),
         waiting: waiting.size,
       };
-      const totals = { admitted, refused };
+      const totals = { started, refused };
       if (running.size < slots) {
         return { ...counters, ...totals, expectedWaitMs: 0 };
       }
@@ -420,13 +420,13 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
         account: accountOfFlow(work.flow),
         work,
         signal,
-        wasAdmitted: false,
+        hadSlot: false,
         askedAt,
         costMs,
         dueMs: askedAt + costMs,
         position: { place: 1, expectedWaitMs: 0 },
         slotWaitMs: 0,
-        admit() {},
+        resume() {},
         overruns: 0,
         lostMs: 0,
       };

@@ -27,7 +27,7 @@ interface QueueStatus {
   readonly running: number;
   readonly waiting: number;
   /** Totals since the process started. `refused` counts the searches that were rejected. */
-  readonly admitted: number;
+  readonly started: number;
   readonly refused: number;
   readonly expectedWaitMs: number;
 }
@@ -171,8 +171,8 @@ function setTotals<L extends string>(family: Counter<L>, label: L, totals: Reado
 function readStatus(families: Families, { queue, engines, waiters, keys, degraded }: Readers): void {
   families.clock.set(wall() / 1000);
   if (queue) {
-    const { slots, running, waiting, admitted, refused, expectedWaitMs } = queue();
-    setTotals(families.queueEntries, "outcome", { admitted, refused });
+    const { slots, running, waiting, started, refused, expectedWaitMs } = queue();
+    setTotals(families.queueEntries, "outcome", { admitted: started, refused });
     families.slots.set(slots);
     families.slotsBusy.set(running);
     families.queueLength.set(waiting);

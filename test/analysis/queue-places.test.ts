@@ -70,7 +70,7 @@ test("a search is refused only if it has no place in any flow", async () => {
   (await entering)[Symbol.dispose]();
 });
 
-test("each search counts once as admitted, whatever number of places it has and however often it runs", async () => {
+test("each search counts once as started, whatever number of places it has and however often it runs", async () => {
   const scheduler = createScheduler({ slots: 1, maxWaitMs: 1.5 * costMs });
   const holder = await scheduler.enter({ ...work, flow: "batch" }, never);
   void scheduler.enter({ ...work, flow: "batch" }, never).then((slot) => slot[Symbol.dispose]());
@@ -82,7 +82,7 @@ test("each search counts once as admitted, whatever number of places it has and 
   holder[Symbol.dispose]();
   (await entering)[Symbol.dispose]();
   (await places.enter(never, () => {}))[Symbol.dispose]();
-  expect(scheduler.status()).toMatchObject({ running: 0, admitted: 3, refused: 0 });
+  expect(scheduler.status()).toMatchObject({ running: 0, started: 3, refused: 0 });
 });
 
 test("a search that gets slots in two flows at the same time gives one slot back", async () => {
@@ -124,5 +124,5 @@ test("a search whose callers have left enters no queue", async () => {
   const places = createQueuePlaces(scheduler, work);
   places.join("one");
   await expect(places.enter(AbortSignal.abort(new Error("gone")), () => {})).rejects.toThrow("gone");
-  expect(scheduler.status()).toMatchObject({ running: 0, admitted: 0 });
+  expect(scheduler.status()).toMatchObject({ running: 0, started: 0 });
 });

@@ -34,7 +34,7 @@ async function isSlotFree(scheduler: Scheduler): Promise<boolean> {
 }
 
 describe("the scheduler", () => {
-  test("the scheduler admits as many searches as it has slots, and one more search when a slot becomes free", async () => {
+  test("the scheduler starts as many searches as it has slots, and one more search when a slot becomes free", async () => {
     const scheduler = schedulerOf(2);
     const first = await scheduler.enter(work, never);
     await scheduler.enter(work, never);
@@ -60,7 +60,7 @@ describe("the scheduler", () => {
     expect(reported).toEqual([0]);
   });
 
-  test("the scheduler measures the time until a search is admitted", async () => {
+  test("the scheduler measures the time until a search is started", async () => {
     vi.useFakeTimers({ toFake: ["performance"] });
     onTestFinished(() => void vi.useRealTimers());
     const scheduler = schedulerOf(1);
@@ -86,14 +86,14 @@ describe("the scheduler", () => {
     expect(await isSlotFree(scheduler)).toBe(true);
   });
 
-  test("the scheduler never admits a search that is already cancelled", async () => {
+  test("the scheduler never starts a search that is already cancelled", async () => {
     const scheduler = schedulerOf(1);
     const reason = new Error("never mind");
     await expect(scheduler.enter(work, AbortSignal.abort(reason))).rejects.toBe(reason);
     expect(await isSlotFree(scheduler)).toBe(true);
   });
 
-  test("a search that is cancelled after its admission occupies its slot until the slot is released", async () => {
+  test("a search that is cancelled after its start occupies its slot until the slot is released", async () => {
     const scheduler = schedulerOf(1);
     const leaving = new AbortController();
     const slot = await scheduler.enter(work, leaving.signal);
@@ -104,7 +104,7 @@ describe("the scheduler", () => {
     expect(await isSlotFree(scheduler)).toBe(true);
   });
 
-  test("a slot that is released twice admits only one search", async () => {
+  test("a slot that is released twice starts only one search", async () => {
     const scheduler = schedulerOf(1);
     const slot = await scheduler.enter(work, never);
     slot[Symbol.dispose]();
@@ -114,7 +114,7 @@ describe("the scheduler", () => {
   });
 
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    "the scheduler never admits more searches than slots, and forgets no waiting search (seed %i)",
+    "the scheduler never starts more searches than slots, and forgets no waiting search (seed %i)",
     async (seed) => {
       const random = createRandom(seed);
       const slots = 1 + random.below(4);
@@ -126,7 +126,7 @@ describe("the scheduler", () => {
       let left = 0;
       let asked = 0;
       /**
-       * Records which searches the scheduler has admitted. Searches that were admitted at the same time are sorted by number,
+       * Records which searches the scheduler has started. Searches that were started at the same time are sorted by number,
        * because their order may vary.
        */
       const notice = async () => {
@@ -184,19 +184,19 @@ describe("the scheduler", () => {
     },
   );
 
-  test("the scheduler counts running, waiting, admitted and refused searches", async () => {
+  test("the scheduler counts running, waiting, started and refused searches", async () => {
     const scheduler = schedulerOf(1, 15);
     const holder = await scheduler.enter(work, never);
     const second = scheduler.enter(work, never);
     await expect(scheduler.enter(work, never)).rejects.toThrow();
-    expect(scheduler.status()).toMatchObject({ running: 1, waiting: 1, admitted: 1, refused: 1 });
+    expect(scheduler.status()).toMatchObject({ running: 1, waiting: 1, started: 1, refused: 1 });
     holder[Symbol.dispose]();
     (await second)[Symbol.dispose]();
-    expect(scheduler.status()).toMatchObject({ running: 0, waiting: 0, admitted: 2, refused: 1 });
+    expect(scheduler.status()).toMatchObject({ running: 0, waiting: 0, started: 2, refused: 1 });
   });
 });
 
-/** Queues all searches behind a running search. Returns the names in the order of admission. */
+/** Queues all searches behind a running search. Returns the names in the order of their start. */
 async function orderOf(waiting: readonly (Work & { readonly name: string })[]): Promise<readonly string[]> {
   const scheduler = schedulerOf(1);
   let slot = await scheduler.enter(work, never);
@@ -244,7 +244,7 @@ describe("waiting work", () => {
     ["one other caller", () => "other"],
     ["the same caller", () => "patient"],
   ])(
-    "a long search is eventually admitted while short searches from %s arrive continuously",
+    "a long search is eventually started while short searches from %s arrive continuously",
     async (_, flowOf) => {
       const scheduler = schedulerOf(1);
       let slot = await scheduler.enter(work, never);
@@ -295,7 +295,7 @@ describe("work that would wait too long", () => {
       () => undefined,
       (thrown: unknown) => thrown,
     );
-    return error instanceof KibitzError ? error : expect.fail("admitted");
+    return error instanceof KibitzError ? error : expect.fail("started");
   }
   /** Returns a scheduler with no free slot. In addition, `waiting` searches are in the queue. */
   async function full(slots: number, maxWaitMs: number, expectedMs: number, waiting: number) {
@@ -320,7 +320,7 @@ describe("work that would wait too long", () => {
     expect(scheduler.status()).toMatchObject({ waiting: 2, refused: 1 });
   });
 
-  test("a short search from another caller is admitted even if long searches wait", async () => {
+  test("a short search from another caller is started even if long searches wait", async () => {
     const scheduler = await full(1, 10_000, 4000, 2);
     // Short work of another caller waits only for the running search.
     scheduler.enter(workOf("other", 50), never).catch(() => {});
@@ -351,7 +351,7 @@ describe("work that would wait too long", () => {
 
 describe("the queue position", () => {
   test.each([1, 2, 3, 4, 5, 6, 7, 8])(
-    "the next search to be admitted has queue position 1, and no position exceeds the queue length (seed %i)",
+    "the next search to be started has queue position 1, and no position exceeds the queue length (seed %i)",
     async (seed) => {
       const random = createRandom(seed);
       const scheduler = schedulerOf(1);

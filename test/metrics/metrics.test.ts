@@ -57,7 +57,7 @@ describe("metrics", () => {
     const metrics = createMetrics("1.2.3");
     let looks = 0;
     metrics.watch({
-      queue: () => ({ slots: 2, running: 1, waiting: 3, admitted: ++looks, refused: 2, expectedWaitMs: 1 }),
+      queue: () => ({ slots: 2, running: 1, waiting: 3, started: ++looks, refused: 2, expectedWaitMs: 1 }),
       waiters: () => ({ started: 5, joined: looks }),
       keys: () => ({ hits: 100, misses: 4 }),
     });
@@ -123,7 +123,7 @@ describe("metrics", () => {
     const build = { id: "stockfish-19", path: "wasm" };
     let states = ["idle", "idle", "busy"];
     metrics.watch({
-      queue: () => ({ slots: 2, running: 1, waiting: 3, admitted: 7, refused: 2, expectedWaitMs: 2500 }),
+      queue: () => ({ slots: 2, running: 1, waiting: 3, started: 7, refused: 2, expectedWaitMs: 2500 }),
       engines: () => [{ build, available: true, states, memoryBytes: 5e8 }],
       degraded: () => ({ store: true, engines: false }),
     });

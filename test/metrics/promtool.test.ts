@@ -8,7 +8,7 @@ describeWith("prometheus")("the metrics as text", () => {
     const { meter, watch, print } = createMetrics("1.2.3");
     const build = { id: "stockfish-19", path: "wasm" } as const;
     watch({
-      queue: () => ({ slots: 2, running: 1, waiting: 0, admitted: 5, refused: 1, expectedWaitMs: 20 }),
+      queue: () => ({ slots: 2, running: 1, waiting: 0, started: 5, refused: 1, expectedWaitMs: 20 }),
       engines: () => [{ build, available: true, states: ["idle"], memoryBytes: 1e8 }],
       waiters: () => ({ started: 3, joined: 1 }),
       keys: () => ({ hits: 7, misses: 1 }),
