@@ -18,7 +18,7 @@ interface UsedUp {
   readonly endsAt: number;
 }
 
-/** If more callers have used up their quotas, the least recently seen caller is admitted until its next error. */
+/** If more callers have used up their quotas, the least recently seen caller is not refused until its next error. */
 const callersMax = 10_000;
 
 /** Requests of a caller whose error quota is used up are rejected before their bodies are read. */

@@ -11,7 +11,7 @@ export interface Refusal {
   readonly code: "rate_limited" | "quota_exhausted" | "concurrency_limited";
   readonly limit: string;
   readonly quota: number;
-  /** Milliseconds until the same request would be admitted. For concurrent searches, the time is an estimate. */
+  /** Milliseconds until the same request would be accepted. For concurrent searches, the time is an estimate. */
   readonly retryAfterMs: number;
 }
 

@@ -39,20 +39,20 @@ export function createLongCalls() {
       return release;
     },
     /**
-     * If the caller has a batch or review in flight, calls `admit` with `signal`. `admit` may then wait until a search ends.
-     * If the caller has no such call in flight or too many waiting requests, calls `admit` with undefined.
+     * If the caller has a batch or review in flight, calls `enter` with `signal`. `enter` may then wait until a search ends.
+     * If the caller has no such call in flight or too many waiting requests, calls `enter` with undefined.
      */
-    async admitSingle<T>(
+    async enterSingle<T>(
       subject: string,
       signal: AbortSignal,
-      admit: (waiting: AbortSignal | undefined) => Promise<T>,
+      enter: (waiting: AbortSignal | undefined) => Promise<T>,
     ): Promise<T> {
       const mayWait = places.of(subject).length > 0 && waiting.of(subject).length < waitingMax;
       if (!mayWait) {
-        return admit(undefined);
+        return enter(undefined);
       }
       using _ = waiting.take(subject, 0);
-      return await admit(signal);
+      return await enter(signal);
     },
   };
 }

@@ -31,7 +31,7 @@ export function createAnalysisService(
     call: Call,
     held: DisposableStack,
   ): Promise<ChargedRequest> {
-    return longCalls.admitSingle(call.account.subject, call.signal, (waiting) =>
+    return longCalls.enterSingle(call.account.subject, call.signal, (waiting) =>
       charge.request(request, call, held, { waiting }),
     );
   }

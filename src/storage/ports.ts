@@ -214,9 +214,9 @@ export interface LimitStore {
   readonly available: boolean;
   /**
    * Counts the request and its search, or changes nothing. If the store's reply is lost, a rejected request may have been
-   * counted. With `waiting`, the answer is never `busy`: the request waits until the subject may start another search, and rejects with
-   * the abort reason of `waiting`. Waiting requests enter in the order of their arrival, before all other requests of
-   * the subject.
+   * counted. With `waiting`, the answer is never `busy`: the request waits until the subject may start another search, and
+   * rejects with the abort reason of `waiting`. Waiting requests enter in the order of their arrival, before all other
+   * requests of the subject.
    */
   enter(request: EnterRequest, waiting?: AbortSignal, onPlace?: OnPlace): Promise<EnterAnswer>;
   addRefusals(window: LimitWindow, count: number): Promise<WindowUse>;

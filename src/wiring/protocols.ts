@@ -10,18 +10,18 @@ import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
-import type { RequestKind } from "../http/listener/admission.ts";
+import type { RequestKind } from "../http/listener/count-request.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
 import { sendProblem } from "../http/send-problem.ts";
 import { type CallLine, createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
 import { createConnectAdapter } from "../protocols/connect/adapter.ts";
-import { createAdmittance } from "../protocols/connect/admittance.ts";
 import { createMessageCheck } from "../protocols/connect/check-message.ts";
 import { createConstantCheck } from "../protocols/connect/constant-check.ts";
 import { createHandlers } from "../protocols/connect/handlers.ts";
 import { refuseCall, unknownMethod } from "../protocols/connect/refuse-call.ts";
+import { createRequestGate } from "../protocols/connect/request-gate.ts";
 import { createGateway } from "../protocols/json/gateway.ts";
 import { readJsonArray, readJsonObject } from "../protocols/json/json-text.ts";
 import { readJsonText } from "../protocols/json/read-json.ts";
@@ -61,7 +61,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 
   const json = createGateway({
     services: apiServices,
-    admit: (req, method: DescMethod | undefined) =>
+    admitCall: (req, method: DescMethod | undefined) =>
       admitCall(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method)),
     calls,
     violationsOf: rules,
@@ -72,17 +72,17 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     ...(heartbeatMs !== undefined && { heartbeatMs }),
   });
 
-  const admittance = createAdmittance(admitCall, access.limits);
+  const gate = createRequestGate(admitCall, access.limits);
   const connect = createConnectAdapter({
-    handlers: createHandlers({ services: apiServices, calls, bodies, admittance }),
-    refusing: admittance.refusing,
+    handlers: createHandlers({ services: apiServices, calls, bodies, gate }),
+    refusing: gate.refusing,
     checkMessage: createMessageCheck(beginWork, access.limits),
     bodies,
   });
   const rejectUnknown = async (req: NodeRequest, res: NodeResponse) => {
     const error = unknownMethod(req);
     try {
-      await admittance.refusing(req, undefined, error);
+      await gate.refusing(req, undefined, error);
       return refuse(error, req, res);
     } catch (thrown) {
       return refuse(errorFromUnknown(thrown), req, res);
@@ -99,7 +99,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     // Trust this header only if a trusted proxy has sent the request, because clients can forge it.
     schemeOf: (req) =>
       req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
-    admit: (req, kind) => admitCall(contextOf(req), outcomeOf(req), kind),
+    admitCall: (req, kind) => admitCall(contextOf(req), outcomeOf(req), kind),
     readBody: async (req, admitted) => {
       const text = await readJsonText(req, admitted, messageMaxBytes, bodies);
       const wanted = "one JSON-RPC message, a JSON object";

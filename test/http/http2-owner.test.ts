@@ -16,7 +16,7 @@ test.each(["GET", "POST"])(
         owners.push(ownerNow());
         stream.respond({ ":status": 200 }, { endStream: true });
       },
-      () => ({ kind: "admitted" }),
+      () => ({ kind: "counted" }),
       listenerLimits,
       () => {},
       { watch: () => {} },

@@ -16,7 +16,7 @@ import { createRate } from "./rate.ts";
  */
 export type RequestKind = "call" | "probe" | "tool" | "page";
 
-export interface AdmissionOptions {
+export interface CountRequestOptions {
   readonly kindOf: (path: string) => RequestKind;
   /** Returns undefined if only the total limits apply, for example for a trusted proxy. */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
@@ -27,8 +27,8 @@ export interface AdmissionOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-export interface Admitted {
-  readonly kind: "admitted";
+export interface CountedRequest {
+  readonly kind: "counted";
   /** Tried before all other handlers. */
   readonly first?: RequestHandler;
   /** True if the connection is closed after the answer. */
@@ -44,15 +44,15 @@ interface PageRate {
 }
 
 /** A refused request gets an error over HTTP/1.1. A reset request gets no answer. */
-export type Admission =
-  | Admitted
+export type RequestCount =
+  | CountedRequest
   | { readonly kind: "refused"; readonly error: KibitzError }
   | { readonly kind: "reset" };
 
 /** Counts a request until its response closes. */
-export type Admit = (req: NodeRequest, res: NodeResponse) => Admission;
+export type CountRequest = (req: NodeRequest, res: NodeResponse) => RequestCount;
 
-const admitted: Admitted = { kind: "admitted" };
+const counted: CountedRequest = { kind: "counted" };
 
 /**
  * When more than half of the calls are in use, one address may have at most this share of the free calls. After 60 addresses with
@@ -66,10 +66,10 @@ const pageBytes = 4 * 1024;
 const toolBytes = 256 * 1024;
 
 /** Decides from the headers whether a request is answered. Whatever is in flight is counted, by address and in total. */
-export function createAdmission(
-  { kindOf, callerOf, callsPerCaller, answerProbe, isHeapFull, log }: AdmissionOptions,
+export function createCountRequest(
+  { kindOf, callerOf, callsPerCaller, answerProbe, isHeapFull, log }: CountRequestOptions,
   limits: ListenerLimits,
-): Admit {
+): CountRequest {
   const { callsMax } = limits;
   // While the heap is nearly full, one probe of each address is answered, so that a load balancer sees the true status.
   const probesOf = () => (isHeapFull() ? 1 : limits.probesPerAddress);
@@ -127,7 +127,7 @@ export function createAdmission(
       if (begin(kind, prober, req, res)) {
         return { kind: "reset" };
       }
-      return probeRate.take(prober) ? admitted : { kind: "admitted", first: answerProbe, isLast: true };
+      return probeRate.take(prober) ? counted : { kind: "counted", first: answerProbe, isLast: true };
     }
     if (isHeapFull()) {
       warnFull();
@@ -138,7 +138,7 @@ export function createAdmission(
       return { kind: "refused", error: tooManyCalls(full) };
     }
     const rate = rateOf(caller, kind, req);
-    return rate ? { kind: "admitted", rate } : admitted;
+    return rate ? { kind: "counted", rate } : counted;
   };
 }
 

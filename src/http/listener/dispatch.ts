@@ -17,8 +17,8 @@ import {
 } from "../message.ts";
 import { answerNotFound } from "../pages/not-found.ts";
 import { sendProblem } from "../send-problem.ts";
-import type { Admission } from "./admission.ts";
 import { answerPreflight, type Cors } from "./cors.ts";
+import type { RequestCount } from "./count-request.ts";
 import { headerBytes } from "./header-bytes.ts";
 
 export interface DispatchOptions {
@@ -35,7 +35,7 @@ export interface DispatchOptions {
   readonly beginSpan?: BeginSpan | undefined;
 }
 
-type Answered = Exclude<Admission, { readonly kind: "reset" }>;
+type Answered = Exclude<RequestCount, { readonly kind: "reset" }>;
 
 /** Milliseconds before a caller learns that its rate is used up, so that clients that retry at once do not slow down others. */
 const refusalPauseMs = 100;
@@ -105,14 +105,14 @@ export function createDispatch({
     }
   }
 
-  async function answer(req: NodeRequest, res: NodeResponse, admission: Answered): Promise<void> {
+  async function answer(req: NodeRequest, res: NodeResponse, counted: Answered): Promise<void> {
     cors(req, res);
-    if (admission.kind === "refused") {
+    if (counted.kind === "refused") {
       check(req, res, headersMaxBytes);
-      refuse(admission.error, req, res);
+      refuse(counted.error, req, res);
       return;
     }
-    const { rate, first } = admission;
+    const { rate, first } = counted;
     const overRate = rate?.begin();
     if (overRate) {
       await sleep(refusalPauseMs);
@@ -139,7 +139,7 @@ export function createDispatch({
     );
   }
 
-  async function handle(req: NodeRequest, res: NodeResponse, admission: Answered): Promise<void> {
+  async function handle(req: NodeRequest, res: NodeResponse, counted: Answered): Promise<void> {
     const { traceparent, span } = identifyRequest(req, isRpcPath, isPreflight(req) ? undefined : beginSpan);
     const startedAt = now();
     res.once("close", () => {
@@ -152,7 +152,7 @@ export function createDispatch({
       res.setHeader("traceparent", traceparent);
     }
     // Without `withSpan`, the request could run in the span of another request on the same connection.
-    await withSpan(span?.span, () => answer(req, res, admission));
+    await withSpan(span?.span, () => answer(req, res, counted));
   }
 
   /** An error that nothing catches ends the request. If the answer is already complete, the client keeps this answer. */
@@ -173,7 +173,7 @@ export function createDispatch({
     };
   }
 
-  return (req: NodeRequest, res: NodeResponse, admission: Answered): void => {
+  return (req: NodeRequest, res: NodeResponse, counted: Answered): void => {
     const owner = ownerOfRequest(req, res);
     for (const emitter of "stream" in req ? [req, res, req.stream] : [req, res]) {
       ownEvents(emitter, owner);
@@ -182,7 +182,7 @@ export function createDispatch({
       // Without listeners for errors, a disconnect or a late write would end the process.
       req.on("error", () => {});
       res.on("error", (err) => attempt(() => log.error({ err }, "writing an answer failed")));
-      handle(req, res, admission).catch((thrown: unknown) => fail(req, res, thrown));
+      handle(req, res, counted).catch((thrown: unknown) => fail(req, res, thrown));
     });
   };
 }

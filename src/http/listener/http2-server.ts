@@ -11,15 +11,15 @@ import { outsideRequests, ownerNow, runAs } from "../../request/owner.ts";
 import { after, soon, type Timer } from "../../time/time.ts";
 import { JoinedHttp2Request } from "../joined-request.ts";
 import { lateRequest } from "../message.ts";
-import type { Admit, Admitted } from "./admission.ts";
+import type { CountedRequest, CountRequest } from "./count-request.ts";
 import { continueWhenRead, type Refuse } from "./dispatch.ts";
 import type { ListenerLimits } from "./limits.ts";
 import type { UnreadAnswers } from "./unread-answers.ts";
 
 /** The listener passes each connection to `accept`. The function `refuse` rejects a request that does not arrive in time. */
 export function createHttp2Server(
-  answer: (req: Http2ServerRequest, res: Http2ServerResponse, admitted: Admitted) => void,
-  admit: Admit,
+  answer: (req: Http2ServerRequest, res: Http2ServerResponse, counted: CountedRequest) => void,
+  countRequest: CountRequest,
   limits: ListenerLimits,
   refuse: Refuse,
   unread: UnreadAnswers,
@@ -44,15 +44,15 @@ export function createHttp2Server(
   const take = (req: Http2ServerRequest, res: Http2ServerResponse) => {
     const { stream } = req;
     const session = sessions.get(stream.session as ServerHttp2Session);
-    const admission = admit(req, res);
-    if (admission.kind !== "admitted") {
+    const counted = countRequest(req, res);
+    if (counted.kind !== "counted") {
       refuseStream(stream);
       if (session && ++session.refusedStreams > limits.streamsRefusedMax) {
         session.leave();
       }
       return;
     }
-    if (admission.isLast) {
+    if (counted.isLast) {
       stream.once("close", () => session?.leave());
     }
     closeWithStream(req, res);
@@ -71,7 +71,7 @@ export function createHttp2Server(
         limitArrival(req, res, limits, refuse);
       }
       unread.watch(res);
-      answer(req, res, admission);
+      answer(req, res, counted);
     });
   };
   server.on("checkContinue", (req, res) => {

@@ -4,8 +4,8 @@ import type { Log } from "../../log/log.ts";
 import { identifyRequest, outcomeOf } from "../../request/context.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { after, every, now, soon, turn } from "../../time/time.ts";
-import { type AdmissionOptions, createAdmission } from "./admission.ts";
 import { createCountLimit } from "./count-limit.ts";
+import { type CountRequestOptions, createCountRequest } from "./count-request.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
 import { createHttp2Server } from "./http2-server.ts";
@@ -23,7 +23,7 @@ export interface Listener {
   stop(deadlineMs?: number): Promise<void>;
 }
 
-export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes">, AdmissionOptions {
+export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes">, CountRequestOptions {
   readonly log: Pick<Log, "error" | "warn">;
   readonly connectionsPerAddress: number;
   readonly limits?: Partial<ListenerLimits>;
@@ -43,7 +43,7 @@ export function createListener(options: ListenerOptions): Listener {
   const { log, isRpcPath, logRefused, callerOf, connectionsPerAddress, isHeapFull } = options;
   const limits = { ...listenerLimits, ...options.limits };
   const answer = createDispatch({ ...options, headersMaxBytes: limits.headersMaxBytes });
-  const admit = createAdmission(options, limits);
+  const countRequest = createCountRequest(options, limits);
   const unread = createUnreadAnswers(limits.unreadTimeoutMs, isHeapFull);
   const logUnread = (socket: Socket, code: string) => {
     const unread = { method: "", url: "", headers: {}, socket };
@@ -54,22 +54,22 @@ export function createListener(options: ListenerOptions): Listener {
   };
   const http1 = createHttp1Server(
     (req, res) => {
-      const admission = admit(req, res);
-      if (admission.kind === "reset") {
+      const counted = countRequest(req, res);
+      if (counted.kind === "reset") {
         req.socket.destroy();
         return;
       }
-      if (admission.kind === "admitted" && admission.isLast) {
+      if (counted.kind === "counted" && counted.isLast) {
         res.shouldKeepAlive = false;
       }
       unread.watch(res);
-      answer(req, res, admission);
+      answer(req, res, counted);
     },
     limits,
     logUnread,
     options.unreadHeaders ?? [],
   );
-  const http2 = createHttp2Server(answer, admit, limits, options.refuse, unread);
+  const http2 = createHttp2Server(answer, countRequest, limits, options.refuse, unread);
 
   const connections = new Set<Socket>();
   const unidentified = new Set<Socket>();

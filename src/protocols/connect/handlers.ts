@@ -8,24 +8,24 @@ import { type Calls, onlyOf } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { ClientDisconnected, releaseAtEnd } from "../../request/context.ts";
-import type { createAdmittance } from "./admittance.ts";
 import { connectErrorFrom, errorFromConnect } from "./errors.ts";
+import type { createRequestGate } from "./request-gate.ts";
 import { stateKey } from "./state.ts";
 import { completeErrors, fixGrpcMessageEncoding } from "./workarounds.ts";
 
 /** Discards unknown fields. Otherwise each unknown field becomes an object, and 32,000 objects block the thread for 15 ms. */
 const binaryOptions = { readUnknownFields: false } as const;
 
-type Admittance = Pick<ReturnType<typeof createAdmittance>, "admit" | "countRefusal">;
+type RequestGate = Pick<ReturnType<typeof createRequestGate>, "enter" | "countRefusal">;
 
-/** Admits every call. This is for health checks and reflection, which need no account. */
-const openToAll: Admittance = { async admit() {}, countRefusal() {} };
+/** Lets every call pass. This is for health checks and reflection, which need no account. */
+const openToAll: RequestGate = { async enter() {}, countRefusal() {} };
 
 interface HandlersOptions {
   readonly services: readonly DescService[];
   readonly calls: Calls;
   readonly bodies: BodyBudget;
-  readonly admittance?: Admittance | undefined;
+  readonly gate?: RequestGate | undefined;
 }
 
 /** Creates a handler of Connect for each method. Each handler serves gRPC, gRPC-Web and Connect. */
@@ -33,7 +33,7 @@ export function createHandlers({
   services,
   calls,
   bodies,
-  admittance: { admit, countRefusal } = openToAll,
+  gate: { enter, countRefusal } = openToAll,
 }: HandlersOptions): readonly UniversalHandler[] {
   const router = createConnectRouter({
     // By default, Connect ignores unknown fields. A client would then not notice a misspelt field.
@@ -55,7 +55,7 @@ export function createHandlers({
       completeErrors(context, countRefusal);
       fixGrpcMessageEncoding(context.responseTrailer);
       state.signal = withOwnReason(context.signal);
-      await admit(context);
+      await enter(context);
     },
   });
 

@@ -10,8 +10,8 @@ import { connectErrorFrom } from "./errors.ts";
 import { stateKey } from "./state.ts";
 
 /** Admits a call before Connect reads its body, so that even an unreadable message counts in the error quota. */
-export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
-  async function admit({ values, method, responseHeader }: HandlerContext): Promise<void> {
+export function createRequestGate(admitCall: AdmitCall, limits: Limits) {
+  async function enter({ values, method, responseHeader }: HandlerContext): Promise<void> {
     const state = values.get(stateKey);
     const { request, outcome } = state;
     try {
@@ -32,7 +32,7 @@ export function createAdmittance(admitCall: AdmitCall, limits: Limits) {
   }
 
   return {
-    admit,
+    enter,
     /** Checks the API key and the error quota, because Connect skips the request gate for a wrong method or media type. */
     async refusing(req: NodeRequest, method: DescMethod | undefined, error: KibitzError): Promise<void> {
       const kind = method === undefined || isCounted(method) ? "limited" : "call";

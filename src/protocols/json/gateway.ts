@@ -20,11 +20,11 @@ import { kindOfRoute, type Route, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 
 /** Admits a call before its body is read, or rejects with a KibitzError. `method` is undefined if the request is not a call. */
-type Admit = (req: NodeRequest, method: DescMethod | undefined) => Promise<AdmittedCall>;
+type AdmitRequest = (req: NodeRequest, method: DescMethod | undefined) => Promise<AdmittedCall>;
 
 interface GatewayOptions extends AnswerOptions {
   readonly services: readonly DescService[];
-  readonly admit: Admit;
+  readonly admitCall: AdmitRequest;
   readonly log: Pick<Log, "error">;
 }
 
@@ -52,7 +52,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     using _ = holdCall(outcomeOf(req));
     let admitted: AdmittedCall | undefined;
     try {
-      admitted = await options.admit(req, route.method);
+      admitted = await options.admitCall(req, route.method);
       // A request that closes before its body is read emits no event.
       if (isGone(res)) {
         return true;
@@ -89,7 +89,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     headers: readonly (readonly [string, string])[] = [],
   ): Promise<true> {
     try {
-      await options.admit(req, undefined);
+      await options.admitCall(req, undefined);
       sendProblem(req, res, error, headers);
     } catch (thrown) {
       sendProblem(req, res, errorFromUnknown(thrown), [...outcomeOf(req).answerHeaders]);

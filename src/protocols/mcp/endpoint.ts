@@ -43,7 +43,7 @@ import type { Peer } from "./server.ts";
 import { tidyMessage } from "./tidy-message.ts";
 
 interface McpEndpointOptions extends SendersOptions, Answerers {
-  readonly admit: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
+  readonly admitCall: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
   readonly schemeOf: (req: NodeRequest) => Scheme;
   /** Reads a JSON object or array. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */
   readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain | readonly unknown[]>;
@@ -62,7 +62,7 @@ const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out
 
 /** Serves the Model Context Protocol at `POST /mcp`, without sessions. The SDK is loaded when the first message arrives. */
 export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
-  const { admit, schemeOf, readBody, version } = options;
+  const { admitCall, schemeOf, readBody, version } = options;
   const checkSender = createSenderCheck(options);
 
   async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
@@ -72,11 +72,11 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
     try {
       checkSender(req.headers, schemeOf(req));
       if (req.method !== "POST") {
-        await admit(req, "call");
+        await admitCall(req, "call");
         refuseMethod(req, res);
         return;
       }
-      admitted = await admit(req, "message");
+      admitted = await admitCall(req, "message");
       // A request that closes before its body is read emits no event.
       if (isGone(res)) {
         return;
@@ -146,8 +146,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         left.throwIfAborted();
         // The errors and calls of each message are counted and logged like those of a request.
         Object.assign(outcome, { code: undefined, hasLine: false, isCounted: false });
-        const admission = index === 0 ? Promise.resolve(admitted) : admit(req, "message");
-        answers.push(...(await answersOf(req, message, admission, left)));
+        const admitting = index === 0 ? Promise.resolve(admitted) : admitCall(req, "message");
+        answers.push(...(await answersOf(req, message, admitting, left)));
         hasLine ||= outcome.hasLine;
       }
       outcome.hasLine = hasLine;
@@ -162,12 +162,12 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
   async function answersOf(
     req: NodeRequest,
     message: unknown,
-    admission: Promise<AdmittedCall>,
+    admitting: Promise<AdmittedCall>,
     left: AbortSignal,
   ): Promise<readonly unknown[]> {
     const sent = isJsonObject(message) ? tidyMessage(message) : {};
     try {
-      const admitted = await admission;
+      const admitted = await admitting;
       const refused = refusalOfLongId(sent);
       if (refused) {
         await admitted.refused(new KibitzError("out_of_range", refused.error.message));

@@ -54,7 +54,7 @@ export function madeUpGateway({
   return createGateway({
     log,
     services: [AnalysisService, GameService, KeyService],
-    async admit() {
+    async admitCall() {
       await entered?.();
       return { account: localAccount, check() {}, countAsAnalysis() {}, refused };
     },
