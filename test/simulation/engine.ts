@@ -73,6 +73,8 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
   let searches = 0;
   /** When the server ended a process that it had started for nothing. */
   let wasted: number[] = [];
+  /** The number of processes that the server must end, because their file is not genuine. */
+  let refused = 0;
   let searchedMs = 0;
   let searchingSince: number | undefined;
 
@@ -88,6 +90,10 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
 
   /** Starts are bounded. A caller that leaves wastes an engine, but not each search does. */
   function onUnused(): void {
+    if (refused > 0) {
+      refused--;
+      return;
+    }
     wasted = [...wasted.filter((at) => clock.now() - at < wastedWithinMs), clock.now()];
     if (wasted.length === wastedMax) {
       watch.violation(
@@ -197,6 +203,7 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
       if (problems.includes(fault.because) && faults.take(fault)) {
         watch.count(`${fault.kind}, ${fault.because}`);
         watch.trace(() => `node ${node}: an engine cannot be started: ${fault.because}`);
+        refused += Number(fault.because === "not genuine");
         throw fault.because === "no descriptor"
           ? Object.assign(new Error("EMFILE: too many open files"), { code: "EMFILE", syscall: "open" })
           : new EngineFailure("no_start", fault.because);

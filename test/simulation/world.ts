@@ -100,7 +100,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     nodes.set(number, node);
     node.opened.then(
       () => issueKeysUntilKnown(number),
-      () => clock.at(clock.now() + restartMs, () => start(number)),
+      () => startAgain(node, restartMs),
     );
     return node;
   }
@@ -175,7 +175,8 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
   async function perform(act: Act): Promise<void> {
     await sleepUntil(act.atMs);
     const node = nodeOf(act.node);
-    if (node === undefined) {
+    // An operator does not stop a node that starts or stops. Such a node can be killed.
+    if (node === undefined || (act.kind === "stop" && node.state !== "ready")) {
       return;
     }
     counts.add(`act ${act.kind}`);
@@ -192,14 +193,20 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
       case "kill":
         trace.add(`${node.name} is killed`);
         node.kill();
-        await sleepUntil(clock.now() + act.backAfterMs);
-        start(act.node);
+        await startAgain(node, act.backAfterMs);
         break;
       case "stop":
         await stop(node, bounds.stop);
-        await sleepUntil(clock.now() + act.backAfterMs);
-        start(act.node);
+        await startAgain(node, act.backAfterMs);
         break;
+    }
+  }
+
+  /** If a node is killed while it stops, both acts call this for the same process. */
+  async function startAgain(ended: SimulatedNode, afterMs: number): Promise<void> {
+    await sleepUntil(clock.now() + afterMs);
+    if (nodes.get(ended.number) === ended) {
+      start(ended.number);
     }
   }
 
@@ -212,9 +219,6 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
   }
 
   async function stop(node: SimulatedNode, boundMs: number): Promise<void> {
-    if (node.state !== "ready") {
-      return;
-    }
     trace.add(`${node.name} is stopped`);
     const begunAt = clock.now();
     const unanswered = await Promise.race([node.stop(), node.ended.then(() => 0)]);
@@ -323,7 +327,9 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
       }
     }
     for (const node of nodes.values()) {
-      await stop(node, bounds.idleStop);
+      if (node.state === "ready") {
+        await stop(node, bounds.idleStop);
+      }
     }
     sampling.isOver = true;
     invariants.checkLog();
