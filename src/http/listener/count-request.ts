@@ -3,7 +3,7 @@ import type { Log } from "../../log/log.ts";
 import { originOf, pathFrom, type RequestContext, releaseWithCall } from "../../request/context.ts";
 import { now } from "../../time/time.ts";
 import { isPreflight, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
-import { takeAbsoluteTarget } from "./absolute-target.ts";
+import { takeAbsoluteTarget } from "./check-request.ts";
 import { createCountLimit, type FullLimit } from "./count-limit.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { createRate } from "./rate.ts";

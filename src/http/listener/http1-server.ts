@@ -9,8 +9,8 @@ import { JoinedHttp1Request } from "../joined-request.ts";
 import { endSoon, hasLongRest } from "../lingering-close.ts";
 import { lateRequest, type NodeResponse } from "../message.ts";
 import { problemAnswer } from "../send-problem.ts";
+import { headerOverhead } from "./check-request.ts";
 import { continueWhenRead } from "./dispatch.ts";
-import { headerOverhead } from "./header-bytes.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { createRequestQueue, type RequestQueue } from "./request-queue.ts";
 

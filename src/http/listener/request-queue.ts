@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { ownerNow, runAs } from "../../request/owner.ts";
 import { soon } from "../../time/time.ts";
 import { endSoon } from "../lingering-close.ts";
-import { headerBytes } from "./header-bytes.ts";
+import { headerBytes } from "./check-request.ts";
 import type { ListenerLimits } from "./limits.ts";
 
 type WaitingLimits = Pick<ListenerLimits, "requestsWaitingMax" | "waitingHeadersMaxBytes">;
