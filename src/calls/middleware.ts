@@ -1,5 +1,6 @@
 import { createHash } from "node:crypto";
 import { type DescMethod, type Message, toBinary } from "@bufbuild/protobuf";
+import type { Span } from "@opentelemetry/api";
 import type { Access } from "../access/access.ts";
 import { countError, reportWindows } from "../access/admit-call.ts";
 import type { Limits } from "../access/limits.ts";
@@ -8,13 +9,13 @@ import { errorFromUnknown, KibitzError, refuseViolations } from "../errors/error
 import type { CallLine } from "../log/call-line.ts";
 import { ClientDisconnected } from "../request/context.ts";
 import { now } from "../time/time.ts";
+import { beginSpan, withSpan } from "../tracing/spans.ts";
 import type { Call, Handler } from "./call.ts";
 import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { createRequestWriter } from "./plain/write-message.ts";
 import { batchMethods, isCounted, requestMaxBytes } from "./policy.ts";
 import type { Rules } from "./rules.ts";
 import { createSuggest, type ValidateMessage } from "./suggest.ts";
-import { inOwnSpan } from "./trace-call.ts";
 
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 
@@ -33,6 +34,33 @@ export function apiMiddleware(
     withRules(rules),
     withEtag(),
   ];
+}
+
+/** Each call of an MCP request gets its own child span, because the request may contain several calls. */
+function inOwnSpan(handler: Handler): Handler {
+  return (request, call) => {
+    const own = call.request.span?.span;
+    if (own === undefined) {
+      return handler(request, call);
+    }
+    const isAgent = call.request.protocol === "mcp";
+    const span = isAgent ? withSpan(own, () => beginSpan(call.method.name)) : own;
+    return inSpan(span, handler(request, call));
+  };
+}
+
+/** Activates the span while a message is read, because a handler runs only while a message is read. */
+function inSpan(span: Span | undefined, messages: AsyncIterable<Message>): AsyncIterable<Message> {
+  return {
+    [Symbol.asyncIterator]() {
+      const reading = messages[Symbol.asyncIterator]();
+      return {
+        next: () => withSpan(span, () => reading.next()),
+        return: async (value) =>
+          (await withSpan(span, () => reading.return?.(value))) ?? { done: true, value },
+      };
+    },
+  };
 }
 
 export function withLog(write: CallLine): Middleware {
