@@ -2,8 +2,7 @@ import { KibitzError } from "../errors/errors.ts";
 import { after, every, now, type Timer } from "../time/time.ts";
 import { restMs } from "./expected-time.ts";
 import { createExpressLine } from "./express-line.ts";
-import { createFairQueue, type Waiting } from "./fair-queue.ts";
-import { accountOfFlow } from "./flow.ts";
+import { accountOfFlow, createFairQueue, type Waiting } from "./fair-queue.ts";
 
 export interface Scheduler {
   /** Calls `onWaiting` at once and then every second. Throws `overloaded` if the expected wait is too long. */

@@ -1,7 +1,7 @@
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
 import { depthLimitOf, requestBounds, type ValidatedRequest } from "../analysis/analysis.ts";
-import { flowOf } from "../analysis/flow.ts";
+import { flowOf } from "../analysis/fair-queue.ts";
 import type { KnownEngines } from "../analysis/validate-request.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromAnalysis, numberFromLong } from "../calls/convert.ts";

@@ -1,7 +1,7 @@
 import type { Access } from "../access/access.ts";
 import type { Account } from "../access/account.ts";
 import type { Analyzer } from "../analysis/analyzer.ts";
-import { flowOf } from "../analysis/flow.ts";
+import { flowOf } from "../analysis/fair-queue.ts";
 import type { Call } from "../calls/call.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/event-loop.ts";

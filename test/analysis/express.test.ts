@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, onTestFinished, test, vi } from "vitest";
-import { flowOf } from "../../src/analysis/flow.ts";
+import { flowOf } from "../../src/analysis/fair-queue.ts";
 import {
   createScheduler,
   type ReadQueuePosition,
