@@ -1,7 +1,7 @@
 import type { Log } from "../log/log.ts";
-import { uuidv7 } from "../request/context.ts";
 import { createWindows } from "../storage/memory/windows.ts";
 import type { IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
+import { uuidv7 } from "../text/uuidv7.ts";
 import { wall } from "../time/time.ts";
 import { widerNetworkOf } from "./client-address.ts";
 import { createApiKey, dayMs, hashOfApiKey, type KeyExpiry } from "./keys.ts";

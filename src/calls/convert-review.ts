@@ -6,7 +6,7 @@ import type { Analysis, AnalysisRequest, Warning } from "../analysis/analysis.ts
 import type { Game } from "../game/game.ts";
 import type { BestMove, GameReview, MoveReview, Play, PlayerReview } from "../game/review.ts";
 import { summarizeReview } from "../game/summary.ts";
-import { uuidv7 } from "../request/context.ts";
+import { uuidv7 } from "../text/uuidv7.ts";
 import {
   enumValue,
   messageFromBuild,

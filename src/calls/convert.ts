@@ -14,7 +14,7 @@ import type { MoveDescription } from "../chess/moves.ts";
 import { type Score, summarize, winPercent } from "../chess/score.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { CallFields } from "../log/call-line.ts";
-import { uuidv7 } from "../request/context.ts";
+import { uuidv7 } from "../text/uuidv7.ts";
 
 export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest {
   return {

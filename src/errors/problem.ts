@@ -1,4 +1,4 @@
-import { uuidv7 } from "../request/context.ts";
+import { uuidv7 } from "../text/uuidv7.ts";
 import { errorKind } from "./catalog.ts";
 import type { KibitzError, Violation } from "./errors.ts";
 

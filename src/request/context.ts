@@ -1,9 +1,8 @@
-import * as crypto from "node:crypto";
 import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Span } from "@opentelemetry/api";
-import { v7 } from "uuid";
 import { holdsKey } from "../text/plain-text.ts";
+import { uuidv7 } from "../text/uuidv7.ts";
 
 export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";
 
@@ -337,6 +336,3 @@ export function outcomeOf(request: object): RequestOutcome {
   identified[outcomeKey] = outcome;
   return outcome;
 }
-
-/** Node has `randomUUIDv7` since version 26.1. */
-export const uuidv7: () => string = "randomUUIDv7" in crypto ? () => crypto.randomUUIDv7() : () => v7();

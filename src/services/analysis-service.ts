@@ -7,7 +7,7 @@ import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromAnalysis, numberFromLong } from "../calls/convert.ts";
 import { messageFromPlan } from "../calls/convert-access.ts";
 import { messageFromVersions } from "../calls/convert-engines.ts";
-import { uuidv7 } from "../request/context.ts";
+import { uuidv7 } from "../text/uuidv7.ts";
 import { type BatchOptions, createBatchEvaluation } from "./batch.ts";
 import type { ChargedRequest } from "./charge.ts";
 
