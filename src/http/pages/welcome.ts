@@ -1,9 +1,7 @@
 import { contextOf } from "../../request/context.ts";
-import { holdsKey } from "../../text/plain-text.ts";
 import type { RequestHandler } from "../message.ts";
+import { shownBase } from "../shown-base.ts";
 import { answerGet, type Page } from "./page.ts";
-
-const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 
 /** Serves a text at `GET /`. `besidesPage` is true if browsers get an HTML page at the same path. */
 export function createWelcome(besidesPage = false): RequestHandler {
@@ -14,10 +12,6 @@ export function createWelcome(besidesPage = false): RequestHandler {
     answerGet(req, res, { ...welcome(req.headers.host), ...(besidesPage && { vary: "Accept" }) });
     return true;
   };
-}
-
-export function shownBase(host: string | undefined): string {
-  return `http://${host && saneHost.test(host) && !holdsKey(host) ? host : "localhost:8080"}`;
 }
 
 export function welcome(host: string | undefined): Page {

@@ -9,8 +9,8 @@ import {
   type NodeResponse,
   type RequestHandler,
 } from "../../http/message.ts";
-import { shownBase } from "../../http/pages/welcome.ts";
 import { sendProblem } from "../../http/send-problem.ts";
+import { shownBase } from "../../http/shown-base.ts";
 import type { Log } from "../../log/log.ts";
 import { ClientDisconnected, contextOf, holdCall, mcpPath, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/plain-text.ts";
