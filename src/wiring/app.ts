@@ -7,7 +7,7 @@ import { createListener } from "../http/listener/listener.ts";
 import type { RequestHandler } from "../http/message.ts";
 import type { MetricsServer } from "../http/metrics-server.ts";
 import { createApiPages } from "../http/pages/docs.ts";
-import { createProbes, createReadiness } from "../http/pages/probes.ts";
+import { createProbes } from "../http/pages/probes.ts";
 import { createProblemPages } from "../http/pages/problems.ts";
 import { createWebPage } from "../http/pages/web-page.ts";
 import { createWelcome } from "../http/pages/welcome.ts";
@@ -37,6 +37,7 @@ import {
   refuseUnknown,
   tracedPaths,
 } from "./protocols.ts";
+import { createReadiness } from "./readiness.ts";
 import type { SharingTimes } from "./redis.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";

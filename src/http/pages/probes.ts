@@ -1,4 +1,3 @@
-import { EventEmitter } from "node:events";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf, outcomeOf } from "../../request/context.ts";
 import type { RequestHandler } from "../message.ts";
@@ -43,34 +42,5 @@ function status(word: string, degraded: readonly string[] = []): Page {
     contentType: "application/json",
     body: Buffer.from(`${JSON.stringify(value)}\n`),
     headers: { "Cache-Control": "no-store" },
-  };
-}
-
-type State = "starting" | "ready" | "draining";
-
-/** Creates the readiness state that `/readyz` and `grpc.health.v1` report. */
-export function createReadiness() {
-  let state: State = "starting";
-  const stopping = new AbortController();
-  const changes = new EventEmitter<{ change: [] }>();
-  // There is no maximum, because each client that watches the health status adds a listener.
-  changes.setMaxListeners(0);
-  return {
-    /** True if the service can answer a request for analysis that names no engine. */
-    ready: () => state === "ready",
-    draining: () => state === "draining",
-    changes,
-    /** Aborted when the server begins to stop, so that endless streams are closed. */
-    stopping: stopping.signal,
-    become(next: State): void {
-      if (next === state) {
-        return;
-      }
-      state = next;
-      changes.emit("change");
-      if (next === "draining") {
-        stopping.abort();
-      }
-    },
   };
 }

@@ -7,8 +7,8 @@ import {
   HealthCheckResponse_ServingStatus as Status,
 } from "../../../gen/grpc/health/v1/health_pb.ts";
 import type { Implementation } from "../../../src/calls/call.ts";
-import { createReadiness } from "../../../src/http/pages/probes.ts";
 import { createHealth } from "../../../src/services/tools/health.ts";
+import { createReadiness } from "../../../src/wiring/readiness.ts";
 import { transportTo } from "../../support/transport-to.ts";
 
 const names = ["", AnalysisService.typeName, KeyService.typeName];
