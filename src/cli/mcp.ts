@@ -9,12 +9,12 @@ import type {
 import type { Transport } from "@connectrpc/connect";
 import manifest from "../../package.json" with { type: "json" };
 import { fromThisProcess } from "../calls/call.ts";
-import { createPlainCalls } from "../calls/plain/plain-calls.ts";
 import type { Calls } from "../calls/register.ts";
 import { createRulebook } from "../calls/rulebook.ts";
 import { createRules } from "../calls/rules.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { type Answerers, createCaller } from "../protocols/mcp/caller.ts";
+import { createPlainCalls } from "../protocols/mcp/plain-calls.ts";
 import type { Peer } from "../protocols/mcp/server.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { createTimeSlicer } from "../thread/event-loop.ts";

@@ -1,6 +1,6 @@
 import type { Call } from "../../calls/call.ts";
-import type { PlainCalls } from "../../calls/plain/plain-calls.ts";
 import type { PlayedMoves, Rulebook } from "../../calls/rulebook.ts";
+import type { PlainCalls } from "./plain-calls.ts";
 
 export interface Answerers {
   readonly plain: PlainCalls;

@@ -1,10 +1,10 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
-import { errorFromViolations, withCost } from "../../errors/errors.ts";
-import type { ReadCall } from "../call.ts";
-import { costOf } from "../policy.ts";
-import type { Rules } from "../rules.ts";
-import { createSuggest, type ValidateMessage } from "../suggest.ts";
-import { createMessageReader } from "./read-message.ts";
+import { errorFromViolations, withCost } from "../errors/errors.ts";
+import type { ReadCall } from "./call.ts";
+import { createMessageReader } from "./plain/read-message.ts";
+import { costOf } from "./policy.ts";
+import type { Rules } from "./rules.ts";
+import { createSuggest, type ValidateMessage } from "./suggest.ts";
 
 export interface PlainReaderOptions {
   /** Adds the other violations of a message that has invalid JSON values, so that one error contains all violations. */

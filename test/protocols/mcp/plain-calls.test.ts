@@ -3,9 +3,9 @@ import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService, ReviewGameResponseSchema } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { fromThisProcess } from "../../../src/calls/call.ts";
-import { createPlainCalls } from "../../../src/calls/plain/plain-calls.ts";
 import type { Calls } from "../../../src/calls/register.ts";
 import { createRules } from "../../../src/calls/rules.ts";
+import { createPlainCalls } from "../../../src/protocols/mcp/plain-calls.ts";
 
 const { evaluate } = AnalysisService.method;
 const { reviewGame } = GameService.method;

@@ -1,10 +1,10 @@
 import type { DescMethod } from "@bufbuild/protobuf";
+import type { Call } from "../../calls/call.ts";
+import { createPlainWriter } from "../../calls/plain/write-message.ts";
+import { createPlainReader, type PlainReaderOptions } from "../../calls/read-plain.ts";
+import type { Calls } from "../../calls/register.ts";
 import { refuseViolations } from "../../errors/errors.ts";
 import type { Plain } from "../../text/plain-text.ts";
-import type { Call } from "../call.ts";
-import type { Calls } from "../register.ts";
-import { createPlainReader, type PlainReaderOptions } from "./read-plain.ts";
-import { createPlainWriter } from "./write-message.ts";
 
 /** Accepts and returns the same JSON as `/v1`, but without HTTP. All methods reject with KibitzErrors. */
 export type PlainCalls = ReturnType<typeof createPlainCalls>;
