@@ -1,68 +1,26 @@
 import { defineConfig } from "vitest/config";
-import type { Need } from "./test/support/components.ts";
-import { lane, otherLanes } from "./test/support/lane.ts";
-import { patienceMs } from "./test/support/patience.ts";
-import { allTests, unitTests } from "./test/support/unit-tests.ts";
+import { isLaneName, lanes, projectOf, quickLanes } from "./test/support/lanes.ts";
+import { createResultReporter } from "./test/support/test-result.ts";
 
-// These install something first or take minutes, each by a command of its own: `npm run test:<folder>`.
-const apart = [
-  ...["older", "clients", "tools", "fuzz", "abuse", "slow", "page", "cluster"].map(
-    (folder) => `test/${folder}/**`,
-  ),
-  ...otherLanes,
-];
+/** `npm run lane` sets this variable. Without it, vitest runs the lanes of `npm test`. */
+const { TEST_LANE } = process.env;
 
-const units = [...unitTests(allTests())];
+function lanesToRun() {
+  if (TEST_LANE === undefined) {
+    return quickLanes;
+  }
+  if (!isLaneName(TEST_LANE) || lanes[TEST_LANE].isProgram) {
+    throw new Error(
+      `TEST_LANE=${TEST_LANE} is not a lane that vitest runs: \`npm run lane\` lists the lanes`,
+    );
+  }
+  return [TEST_LANE];
+}
 
-/** What a machine may lack for them, or for `npm run test:slow`. Nothing here needs root: a newcomer is an ordinary user. */
-export const serviceNeeds: Need[] = [
-  "native",
-  "chromium",
-  "util-linux",
-  "namespaces",
-  "node 25",
-  "redis",
-  "prometheus",
-];
-
-const globalSetup = ["test/support/require-components.ts"];
-
-/** `npm test` runs both projects, `npm run test:unit` the first. In which a test is follows from what it imports. */
+/** Every lane is a project. The table in `test/support/lanes.ts` says how each lane runs. */
 export default defineConfig({
   test: {
-    ...lane(),
-    // Files share the modules that one worker has read: reading them anew takes longer than most of the tests.
-    isolate: false,
-    setupFiles: ["test/support/real-clock.ts", "test/support/fixed-seed.ts"],
-    env: { FUZZ_SEED: process.env.FUZZ_SEED ?? "1" },
-    // Most of them wait for engines and timers, so there can be more than cores; vitest's own choice is one less.
-    maxWorkers: 4,
-    expect: { poll: { timeout: patienceMs } },
-    projects: [
-      {
-        extends: true,
-        test: {
-          name: "unit",
-          include: units,
-          exclude: apart,
-          globalSetup,
-          provide: { needs: [] },
-          pool: "threads",
-        },
-      },
-      {
-        extends: true,
-        test: {
-          name: "service",
-          // Nearly all of it runs a few times only: what TurboFan makes of it costs more than it saves, 46 s of CPU instead of 43
-          // for the calls through every protocol. Not of the processes that tests start.
-          execArgv: ["--no-opt"],
-          include: ["test/**/*.test.ts"],
-          exclude: [...apart, ...units],
-          globalSetup,
-          provide: { needs: serviceNeeds },
-        },
-      },
-    ],
+    reporters: ["default", createResultReporter()],
+    projects: lanesToRun().map(projectOf),
   },
 });

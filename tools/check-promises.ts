@@ -7,7 +7,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
-import type { TestResult } from "../test/support/lane.ts";
+import type { TestResult } from "../test/support/test-result.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 

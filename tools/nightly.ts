@@ -1,11 +1,11 @@
-/** `npm run test:nightly -- fuzz image` runs only these two long tests. A run of all tests writes `docs/measured.md`. */
+/** `npx node tools/nightly.ts fuzz image` runs only these two long tests. A run of all tests writes `docs/measured.md`. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeRun, writeMeasured } from "../bench/measured.ts";
-import type { TestResult } from "../test/support/lane.ts";
+import type { TestResult } from "../test/support/test-result.ts";
 
 interface Step {
   readonly command: string;
@@ -17,12 +17,12 @@ interface Step {
 const steps: Readonly<Record<string, Step>> = {
   tests: {
     command:
-      'vitest run --config vitest.nightly.config.ts; code=$?; node tools/check-promises.ts --nightly "$TEST_RESULTS" || code=1; exit $code',
+      'npm run lane -- nightly; code=$?; node tools/check-promises.ts --nightly "$TEST_RESULTS" || code=1; exit $code',
     guards:
       "all *.nightly.test.ts: kills, isolation, movetime, overload, memory, the rehearsal of alerts, balancers, the match",
   },
   fuzz: {
-    command: "FUZZ_MINUTES=10 vitest run --config vitest.fuzz.config.ts",
+    command: "FUZZ_MINUTES=10 npm run lane -- fuzz",
     guards: "no input breaks a parser, a codec or the service",
     programs: ["python3"],
   },
@@ -32,12 +32,12 @@ const steps: Readonly<Record<string, Step>> = {
     guards: "the property tests of npm test, with a random seed",
   },
   referee: {
-    command: "FUZZ_FENS=200000 npm run test:referee",
+    command: "FUZZ_FENS=200000 npm run lane -- fuzz referee",
     guards: "positions are valid exactly if python-chess or the written policy says so",
     programs: ["python3"],
   },
   positions: {
-    command: "FUZZ_POSITIONS=2000 npm run test:positions",
+    command: "FUZZ_POSITIONS=2000 npm run lane -- fuzz positions",
     guards: "every move and mate of an answer is right, by python-chess",
     programs: ["python3"],
   },
@@ -46,7 +46,7 @@ const steps: Readonly<Record<string, Step>> = {
     guards: "no order of failures breaks an invariant, with random seeds for an hour",
   },
   openapi: {
-    command: "npm run test:openapi -- --max-examples 500",
+    command: "npm run lane -- openapi --max-examples 500",
     guards: "the service answers as its OpenAPI document says",
     programs: ["python3"],
   },
@@ -62,7 +62,7 @@ const steps: Readonly<Record<string, Step>> = {
   },
   // Run this step last, because the other steps do not expect the engine that it installs.
   older: {
-    command: "npm run test:older; code=$?; npm prune --no-save >/dev/null || code=1; exit $code",
+    command: "npm run lane -- older; code=$?; npm prune --no-save >/dev/null || code=1; exit $code",
     guards: "an older engine version beside the newest",
   },
 };
@@ -102,7 +102,7 @@ if (interrupted.signal.aborted) {
   process.exitCode = 1;
 }
 if (process.argv.length === 2 && !interrupted.signal.aborted) {
-  writeMeasured("nightly", `${describeRun("npm run test:nightly")}.\n\n${published.join("\n")}`);
+  writeMeasured("nightly", `${describeRun("npx node tools/nightly.ts")}.\n\n${published.join("\n")}`);
 }
 const commit = execFileSync("git", ["describe", "--always", "--dirty"], { cwd: root, encoding: "utf8" });
 console.log(`\nNightly steps at ${commit}${summary.join("\n")}`);

@@ -2,7 +2,7 @@
 import { spawnSync } from "node:child_process";
 import { styleText } from "node:util";
 import manifest from "../package.json" with { type: "json" };
-import { recordResult } from "../test/support/lane.ts";
+import { recordResult } from "../test/support/test-result.ts";
 
 interface Viewed {
   readonly mcpName?: string;

@@ -4,31 +4,31 @@
  */
 import { readFileSync } from "node:fs";
 import { styleText } from "node:util";
-import type { TestResult } from "../test/support/lane.ts";
+import { commandOf, laneNames, laneOf, lanes } from "../test/support/lanes.ts";
+import type { TestResult } from "../test/support/test-result.ts";
 
 const secondRunsMax = 2;
 
-/** The test commands with the files of their tests. A file belongs to the first pattern that matches. */
-const lanes: readonly (readonly [name: string, files: RegExp])[] = [
-  ["npm run test:timed", /\.timed\.test\.ts$/],
-  ["npm run test:slow", /^test\/slow\//],
-  ["npm run test:abuse", /^test\/abuse\//],
-  ["npm run test:clients", /^test\/clients\//],
-  ["npm run test:page", /^test\/page\//],
-  ["npm run test:cluster", /^test\/cluster\//],
-  ["npm run test:openapi", /^test\/openapi\/run-/],
-  ["npm run test:tools", /^test\/tools\//],
-  ["npm run test:simulation", /^test\/simulation\/lane/],
-  ["signatures of packages", /^tools\/check-signatures/],
-  ["npm test", /^test\//],
-];
+const signatures = "signatures of packages";
+
+/** Every test command of `.ci/run`. */
+const commands = new Set([
+  signatures,
+  ...laneNames.filter((name) => lanes[name].onlyAtNight !== true).map(commandOf),
+]);
+
+/** Returns the command that tests a file, or the file if none of the commands tests it. */
+function commandFor(file: string): string {
+  const name = laneOf(file);
+  return file === "tools/check-signatures.sh" ? signatures : name === undefined ? file : commandOf(name);
+}
 
 const [path = ""] = process.argv.slice(2);
 const results = readFileSync(path, "utf8")
   .split("\n")
   .filter((line) => line !== "")
   .map((line) => JSON.parse(line) as TestResult);
-const byLane = Map.groupBy(results, ({ file }) => lanes.find(([, files]) => files.test(file))?.[0] ?? file);
+const byCommand = Map.groupBy(results, ({ file }) => commandFor(file));
 
 const inState = (state: TestResult["state"], all: readonly TestResult[] = results) =>
   all.filter((one) => one.state === state);
@@ -49,15 +49,15 @@ const counts = (all: readonly TestResult[]) =>
     .filter((state) => state === "passed" || inState(state, all).length > 0)
     .map((state) => `${inState(state, all).length} ${state}`)
     .join(", ");
-for (const [lane, all] of byLane) {
+for (const [command, all] of byCommand) {
   const seconds = all.reduce((sum, { ms }) => sum + ms, 0) / 1000;
-  console.log(`${lane}: ${counts(all)}, ${seconds.toFixed(0)} s in all tests`);
+  console.log(`${command}: ${counts(all)}, ${seconds.toFixed(0)} s in all tests`);
 }
-const silent = lanes.filter(
-  ([lane]) => !byLane.get(lane)?.some(({ state }) => /^(passed|not checked)$/.test(state)),
+const silent = [...commands].filter(
+  (command) => !byCommand.get(command)?.some(({ state }) => /^(passed|not checked)$/.test(state)),
 );
-for (const [lane] of silent) {
-  console.log(`no result: ${lane}`);
+for (const command of silent) {
+  console.log(`no result: ${command}`);
 }
 console.log(`${inState("not checked").length} not checked, ${ranTwice.length} ran twice`);
 process.exitCode =

@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
 import { brokenPromises } from "../../tools/check-promises.ts";
-import type { TestResult } from "../support/lane.ts";
+import type { TestResult } from "../support/test-result.ts";
 
 const page = readFileSync(new URL("../../docs/promises.md", import.meta.url), "utf8");
 

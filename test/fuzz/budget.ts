@@ -1,4 +1,4 @@
-/** Each target gets this fraction of the running time of `npm run test:fuzz`. The fractions add up to 1. */
+/** Each target gets this fraction of the running time of `npm run lane -- fuzz`. The fractions add up to 1. */
 const shares = {
   "fen-validation": 0.15,
   referee: 0.25,
@@ -17,7 +17,7 @@ interface Budget {
 }
 
 /**
- * Reads FUZZ_SEED and FUZZ_MINUTES. `vitest.fuzz.config.ts` sets the defaults.
+ * Reads FUZZ_SEED and FUZZ_MINUTES. `test/support/lanes.ts` sets the defaults.
  * @throws RangeError if a variable is invalid
  */
 export function budgetOf(name: TargetName): Budget {

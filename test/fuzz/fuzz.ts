@@ -67,7 +67,7 @@ function reportOf<T>(name: TargetName, details: RunDetails<[T]>, seed: number): 
     `The input, after ${details.numShrinks} steps of shrinking:`,
     fc.stringify(input),
     "To run it again:",
-    `FUZZ_SEED=${seed} npm run test:fuzz -- ${name}`,
+    `FUZZ_SEED=${seed} npm run lane -- fuzz ${name}`,
     `After the fix, add it to test/fuzz/corpus/${name}/.`,
   ].join("\n");
 }

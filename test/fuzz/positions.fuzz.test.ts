@@ -70,7 +70,9 @@ describe.each(paths)("random positions with the engine path %s", (path) => {
       try {
         await checkAnswers(asked, answers);
       } catch (error) {
-        throw new Error(`To run it again: FUZZ_SEED=${round} npm run test:positions`, { cause: error });
+        throw new Error(`To run it again: FUZZ_SEED=${round} npm run lane -- fuzz positions`, {
+          cause: error,
+        });
       }
       progress.sometimes(figures.positions, () => JSON.stringify({ ...figures, ...mates }));
     }

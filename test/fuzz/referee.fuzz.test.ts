@@ -56,7 +56,7 @@ test("every difference between Kibitz and python-chess in the validation of a FE
   const isOver = () =>
     count === undefined ? progress.elapsedMs() >= milliseconds : counts.asked - counts.fromGames >= count;
   for (let round = seed; round === seed || !isOver(); round++) {
-    const hint = `To run it again: FUZZ_SEED=${round} npm run test:referee`;
+    const hint = `To run it again: FUZZ_SEED=${round} npm run lane -- fuzz referee`;
     const positions = await referee.playGames(round, roundPositions);
     const before = counts.asked - counts.accepted;
     await compare(

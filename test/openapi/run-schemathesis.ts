@@ -5,12 +5,12 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { cacheFolder, digestOfFiles } from "../support/cache-folder.ts";
-import { recordResult } from "../support/lane.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
+import { recordResult } from "../support/test-result.ts";
 
 /**
- * Runs `npm run test:openapi`: schemathesis sends allowed and forbidden requests to a real server, and fails if a response does
+ * Runs `npm run lane -- openapi`: schemathesis sends allowed and forbidden requests to a real server, and fails if a response does
  * not match the OpenAPI document.
  * Runs once without limits and once with the built-in plans. Needs Python 3.11 or newer with venv.
  */

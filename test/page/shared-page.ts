@@ -17,7 +17,7 @@ interface SharedPage {
 
 declare module "vitest" {
   interface ProvidedContext {
-    /** Defined only in `npm run test:page`. */
+    /** Defined only in `npm run lane -- page`. */
     readonly sharedPage: SharedPage | undefined;
   }
 }

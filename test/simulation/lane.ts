@@ -1,10 +1,10 @@
 import "./replace-modules.ts";
 import { spawnSync } from "node:child_process";
 import { fileURLToPath } from "node:url";
-import { recordResult } from "../support/lane.ts";
+import { recordResult } from "../support/test-result.ts";
 
 /**
- * Runs `npm run test:simulation`: simulations with fixed seeds. Fails if an invariant does not hold, if a kind of fault occurs
+ * Runs `npm run lane -- simulation`: simulations with fixed seeds. Fails if an invariant does not hold, if a kind of fault occurs
  * too rarely, or if a seed does not write the same trace twice.
  */
 const { scenarioFrom } = await import("./scenario.ts");

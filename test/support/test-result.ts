@@ -1,9 +1,6 @@
 import { appendFileSync } from "node:fs";
 import type { Reporter, TestCase } from "vitest/node";
 
-/** Patterns of test files that only `vitest.timed.config.ts` or `vitest.nightly.config.ts` runs. */
-export const otherLanes = ["**/*.timed.test.ts", "**/*.nightly.test.ts"];
-
 /** One line of the results file that `TEST_RESULTS` names. */
 export interface TestResult {
   readonly file: string;
@@ -16,21 +13,11 @@ export interface TestResult {
   readonly failedFirst?: string;
 }
 
-/** Returns the options that all vitest configurations share. */
-export function lane() {
-  return {
-    retry: 0,
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
-    reporters: ["default", createResultReporter()] as (string | Reporter)[],
-  };
-}
-
 /**
  * Creates a reporter that appends each test result to the file that `TEST_RESULTS` names, and prints the tests that needed a
  * retry.
  */
-function createResultReporter(): Reporter {
+export function createResultReporter(): Reporter {
   const ranTwice: string[] = [];
   return {
     onTestCaseResult(test: TestCase): void {
