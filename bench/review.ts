@@ -5,7 +5,7 @@
 
 import { inOneGo } from "../src/chess/in-one-go.ts";
 import type { Position } from "../src/chess/position.ts";
-import { standardStart } from "../src/chess/validate-position.ts";
+import { standardStart } from "../src/chess/read-fen.ts";
 import { legalGameFromMoves, withPositions } from "../src/game/game.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
 import { makeDataFolder } from "./data-folder.ts";

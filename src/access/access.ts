@@ -2,9 +2,15 @@ import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createMemoryLimitStore } from "../storage/memory/limit-store.ts";
-import { type KeyStore, OutcomeUnknown, StoreUnavailable, type UsageStore } from "../storage/ports.ts";
+import {
+  type KeyRecord,
+  type KeyStore,
+  OutcomeUnknown,
+  StoreUnavailable,
+  type UsageStore,
+} from "../storage/ports.ts";
 import { wall } from "../time/time.ts";
-import { type Account, type KeyRecord, localAccount, subjectOfKey } from "./account.ts";
+import { type Account, localAccount, subjectOfKey } from "./account.ts";
 import { createAuthenticator, isOtherScheme, wrongHeader } from "./authenticate.ts";
 import { createClientAddress } from "./client-address.ts";
 import { createKeyIssuer, createSelfService, type KeyIssuer } from "./key-issuer.ts";

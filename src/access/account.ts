@@ -1,8 +1,6 @@
 import type { KeyRecord } from "../storage/ports.ts";
 import { openPlan, type Plan } from "./plans.ts";
 
-export type { KeyRecord };
-
 export interface Account {
   /** Identifies the caller in limits and in the queue: an address, or the result of {@link subjectOfKey}. */
   readonly subject: string;

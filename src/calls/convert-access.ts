@@ -5,10 +5,12 @@ import type {
   CreateKeyResponseSchema,
   GetKeyResponseSchema,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import type { KeyRecord } from "../access/account.ts";
+import type { Account } from "../access/account.ts";
 import { batchMaxOf } from "../access/over-plan.ts";
 import type { Plan, PlanLimits, RatePolicy } from "../access/plans.ts";
 import type { RateWindow } from "../access/rate-limit-fields.ts";
+
+type Key = NonNullable<Account["key"]>;
 
 export function messageFromPlan({ id, requiresKey, limits }: Plan): MessageInitShape<typeof pb.PlanSchema> {
   return { id, requiresKey, limits: messageFromLimits(limits) };
@@ -33,14 +35,14 @@ function messageFromLimits(limits: PlanLimits): MessageInitShape<typeof pb.PlanL
 }
 
 export function messageFromNewKey(
-  { id, name, plan, createdAt }: KeyRecord,
+  { id, name, plan, createdAt }: Key,
   key: string,
 ): MessageInitShape<typeof CreateKeyResponseSchema> {
   return { id, key, ...(name !== undefined && { name }), plan, createdAt: timestampFromMs(createdAt) };
 }
 
 export function messageFromKey(
-  { id, name, plan }: KeyRecord,
+  { id, name, plan }: Key,
   { limits }: Plan,
   windows: readonly RateWindow[],
 ): MessageInitShape<typeof GetKeyResponseSchema> {

@@ -1,9 +1,7 @@
-import { fromJson, type JsonObject } from "@bufbuild/protobuf";
+import { create, fromJson, type JsonObject, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import type { KibitzError } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
-
-export const problemDesc = ProblemSchema;
 
 /** Never throws: if protobuf cannot contain a value of the error, the message has no suggested request and no violations. */
 export function problemMessage(error: KibitzError, requestId: string): Problem {
@@ -21,6 +19,11 @@ export function problemMessage(error: KibitzError, requestId: string): Problem {
       next_action: next_action === "send_suggested_request" ? "fix_request" : next_action,
     });
   }
+}
+
+/** Returns the problem as a detail of an RPC error. */
+export function detailFromProblem(problem: MessageInitShape<typeof ProblemSchema>) {
+  return { desc: ProblemSchema, value: create(ProblemSchema, problem) };
 }
 
 function messageOf(problem: ReturnType<typeof problemFromError>): Problem {

@@ -1,16 +1,14 @@
 import type { Account } from "../access/account.ts";
 import { isInCheck, type MoveName, nameLegalMoves } from "../chess/legal-moves.ts";
+import { readPastedFen } from "../chess/pasted-fen.ts";
 import type { PlayedGame } from "../chess/play-game.ts";
 import type { Position } from "../chess/position.ts";
+import { isPlainMove } from "../chess/written-move.ts";
 import { costOfBytes, costOfMoves, errorFromViolations, KibitzError, withCost } from "../errors/errors.ts";
 import { playMoves, playPgn } from "../game/game.ts";
 import { readSentGame } from "../game/read-sent-game.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import type { Call } from "./call.ts";
-
-export { readPastedFen } from "../chess/pasted-fen.ts";
-export { isPlainMove } from "../chess/written-move.ts";
-export type { MoveName };
 
 export interface PlayedMoves {
   /** A FEN, or `startpos`. */
@@ -46,8 +44,11 @@ interface RulebookOptions {
 
 export type Rulebook = ReturnType<typeof createRulebook>;
 
+/** The rules of chess for MCP, which has tools without an RPC method. Protocols may not import the rules themselves. */
 export function createRulebook({ beginWork, charge }: RulebookOptions) {
   return {
+    isPlainMove,
+    readPastedFen,
     /** Throws a KibitzError about `fen`, `moves` or the caller's limits. If `counted` is set, the limits count one request. */
     async play(
       { fen, moves, chess960 }: PlayedMoves,

@@ -23,8 +23,6 @@ import type {
 } from "./position.ts";
 import { type FenPart, type FenProblem, maxFenCharacters, readFen, warningOfChess960 } from "./read-fen.ts";
 
-export { maxFenCharacters, standardStart } from "./read-fen.ts";
-
 /** Playing this number of moves takes a quarter of a millisecond on average, and two milliseconds at most. */
 export const movesAtOnce = 50;
 

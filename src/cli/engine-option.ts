@@ -1,12 +1,15 @@
 import type { Engine } from "../../gen/chess/analysis/v1/analysis_pb.ts";
-import type { EngineOption } from "../engine/engine.ts";
 
-export type { EngineOption };
+/** An option of an engine, as the API describes it. */
+export type ApiOption = { readonly name: string; readonly engineName: string } & (
+  | { readonly kind: "integer"; readonly default: number; readonly minimum: number; readonly maximum: number }
+  | { readonly kind: "boolean"; readonly default: boolean }
+);
 
 /** Skips options of an unknown type, because the service may be newer than this program. */
-export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly EngineOption[] {
+export function engineOptionsOf({ optionsSchema }: Pick<Engine, "optionsSchema">): readonly ApiOption[] {
   const properties = objectOf(optionsSchema?.properties);
-  return Object.entries(properties).flatMap(([name, property]): readonly EngineOption[] => {
+  return Object.entries(properties).flatMap(([name, property]): readonly ApiOption[] => {
     const { "x-uci-name": engineName, type, default: usual, minimum, maximum } = objectOf(property);
     if (typeof engineName !== "string") {
       return [];

@@ -8,7 +8,7 @@ import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { ask } from "./ask.ts";
 import { type Command, exitCode } from "./command.ts";
-import { type EngineOption, engineOptionsOf } from "./engine-option.ts";
+import { type ApiOption, engineOptionsOf } from "./engine-option.ts";
 import { orPrintError } from "./print-error.ts";
 import { remoteOptions } from "./remote-address.ts";
 import { wordOf } from "./report.ts";
@@ -53,7 +53,7 @@ function reportOf(engine: Engine): string {
   return `${lines.map(withoutControls).join("\n")}\n\n`;
 }
 
-function optionText(option: EngineOption): string {
+function optionText(option: ApiOption): string {
   return option.kind === "boolean"
     ? `${option.name}: true or false (${option.default})`
     : `${option.name}: ${option.minimum} to ${option.maximum} (${option.default})`;

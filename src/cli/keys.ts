@@ -1,10 +1,10 @@
 import { create } from "@bufbuild/protobuf";
 import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_pb.ts";
-import type { KeyRecord } from "../access/account.ts";
 import { createKeyIssuer, type IssuedKey, type KeyIssuer } from "../access/key-issuer.ts";
 import { createKeyExpiry, type KeyExpiry } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { createRules } from "../calls/rules.ts";
+import type { KeyRecord } from "../storage/ports.ts";
 import { withoutControls } from "../text/plain-text.ts";
 import { wall } from "../time/time.ts";
 import { type OpenedKeys, openKeys } from "../wiring/access.ts";

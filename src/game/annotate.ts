@@ -1,6 +1,6 @@
 import { ChildNode, extend, type Game as GameTree, Node, type PgnNodeData } from "chessops/pgn";
+import { standardStart } from "../chess/read-fen.ts";
 import type { ScoreValue } from "../chess/score.ts";
-import { standardStart } from "../chess/validate-position.ts";
 import type { Game } from "./game.ts";
 import type { Judgement } from "./judgement.ts";
 import { withoutJudgements, withoutLines } from "./old-judgement.ts";

@@ -10,9 +10,9 @@ import {
 import { type PlayedGame, playGame, positionsOf } from "../chess/play-game.ts";
 import type { Position, PositionInput, Warning } from "../chess/position.ts";
 import { errorFromPositionViolations } from "../chess/position-error.ts";
+import { standardStart } from "../chess/read-fen.ts";
 import {
   removedRights,
-  standardStart,
   validatePositionInSlices,
   validateStartInSlices,
 } from "../chess/validate-position.ts";

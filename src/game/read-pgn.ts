@@ -2,7 +2,7 @@ import { ChildNode, type Game, Node, type PgnNodeData, parseVariant } from "ches
 import { readPastedFen } from "../chess/pasted-fen.ts";
 import { pliesMax } from "../chess/play-game.ts";
 import type { Warning } from "../chess/position.ts";
-import { standardStart } from "../chess/validate-position.ts";
+import { standardStart } from "../chess/read-fen.ts";
 import { plainDashes } from "../chess/written-move.ts";
 import { echo } from "../text/plain-text.ts";
 import { howToSendMany, type PgnSource, type PgnViolation, pgnCorrected, pgnError } from "./pgn-error.ts";

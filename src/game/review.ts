@@ -1,7 +1,7 @@
 import { describeMove, type MoveDescription } from "../chess/moves.ts";
 import type { Color, Position } from "../chess/position.ts";
+import { standardStart } from "../chess/read-fen.ts";
 import { type Score, type ScoreValue, winPercentOfCp } from "../chess/score.ts";
-import { standardStart } from "../chess/validate-position.ts";
 import { centipawnsOf, gameAccuracy, mean, moveAccuracy, reviewMethod, standardStartCp } from "./accuracy.ts";
 import type { Opening } from "./find-opening.ts";
 import type { Game } from "./game.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { maxFenCharacters } from "../../src/chess/validate-position.ts";
+import { maxFenCharacters } from "../../src/chess/read-fen.ts";
 import { createRandom } from "../support/random.ts";
 import { noticesOf, positionOf, startFen, validate, violationsOf } from "./validated.ts";
 

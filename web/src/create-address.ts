@@ -1,5 +1,5 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
-import { standardStart } from "../../src/chess/validate-position.ts";
+import { standardStart } from "../../src/chess/read-fen.ts";
 import type { GameState, Moment } from "./game/create-game.ts";
 import { nodeOf } from "./game/game.ts";
 import { mainlinePgn, pgnOfGame } from "./game/pgn.ts";

@@ -1,4 +1,4 @@
-import type { EngineOption } from "../engine-option.ts";
+import type { ApiOption } from "../engine-option.ts";
 
 export interface Options {
   declare(): readonly string[];
@@ -13,7 +13,7 @@ export interface Options {
   forEngine(): Readonly<Record<string, number | boolean>>;
 }
 
-const spin = (engineName: string, usual: number, minimum: number, maximum: number): EngineOption => ({
+const spin = (engineName: string, usual: number, minimum: number, maximum: number): ApiOption => ({
   name: engineName,
   engineName,
   kind: "integer",
@@ -21,7 +21,7 @@ const spin = (engineName: string, usual: number, minimum: number, maximum: numbe
   minimum,
   maximum,
 });
-const check = (engineName: string): EngineOption => ({
+const check = (engineName: string): ApiOption => ({
   name: engineName,
   engineName,
   kind: "boolean",
@@ -35,7 +35,7 @@ const withoutEffect: Readonly<Record<string, string>> = {
 };
 
 export function createOptions(
-  ofEngine: readonly EngineOption[],
+  ofEngine: readonly ApiOption[],
   multipvMax: number,
   overheadMs: number,
 ): Options {
@@ -93,14 +93,14 @@ export function createOptions(
   };
 }
 
-function declarationOf(option: EngineOption): string {
+function declarationOf(option: ApiOption): string {
   const { engineName, default: usual } = option;
   return option.kind === "boolean"
     ? `option name ${engineName} type check default ${usual}`
     : `option name ${engineName} type spin default ${usual} min ${option.minimum} max ${option.maximum}`;
 }
 
-function readValue(option: EngineOption, text: string): number | boolean | undefined {
+function readValue(option: ApiOption, text: string): number | boolean | undefined {
   if (option.kind === "boolean") {
     return text === "true" || (text === "false" ? false : undefined);
   }

@@ -7,7 +7,7 @@ import type { Position } from "../../chess/position.ts";
 import { readSearchMoves } from "../../chess/search-moves.ts";
 import { validatePosition } from "../../chess/validate-position.ts";
 import { echo } from "../../text/plain-text.ts";
-import type { EngineOption } from "../engine-option.ts";
+import type { ApiOption } from "../engine-option.ts";
 import { createOptions } from "./options.ts";
 import { type Go, readCommand, type UciCommand } from "./read-command.ts";
 import { type RunningSearch, startSearch } from "./running-search.ts";
@@ -26,7 +26,7 @@ interface SessionSetting {
   readonly engine: {
     readonly name: string;
     readonly author: string;
-    readonly options: readonly EngineOption[];
+    readonly options: readonly ApiOption[];
   };
   /** The last message has a stop reason. Throws KibitzError if the service rejects the search. */
   readonly watch: (request: SearchRequest, signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;

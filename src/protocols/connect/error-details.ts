@@ -9,7 +9,7 @@ import {
   RetryInfoSchema,
   type BadRequest_FieldViolation as Violation,
 } from "../../../gen/google/rpc/error_details_pb.ts";
-import { problemDesc, problemMessage } from "../../calls/convert-problem.ts";
+import { detailFromProblem, problemMessage } from "../../calls/convert-problem.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import { fieldPathOf } from "../../text/json-pointer.ts";
 import { grpcMessage } from "../../text/plain-text.ts";
@@ -78,7 +78,7 @@ function contentOf(
   if (fieldViolations.length > 0) {
     details.push(detailOf(BadRequestSchema, { fieldViolations }));
   }
-  details.push(detailOf(problemDesc, problem));
+  details.push(detailFromProblem(problem));
   return { message, details };
 }
 

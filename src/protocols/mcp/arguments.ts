@@ -1,5 +1,5 @@
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
-import { isPlainMove, type MovesOfPgn, type PlayedMoves, readPastedFen } from "../../calls/rulebook.ts";
+import type { MovesOfPgn, PlayedMoves } from "../../calls/rulebook.ts";
 import { errorFromUnknown, errorFromViolations, type Violation } from "../../errors/errors.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { movesInText } from "../../text/moves-in-text.ts";
@@ -108,7 +108,7 @@ async function withMeaningOf960({ chess960, ...args }: Plain, caller: Caller): P
 
 async function correctTexts(sent: Plain, caller: Caller): Promise<CorrectedArguments> {
   const own = Array.isArray(sent.moves) ? sent.moves : [];
-  const pasted = typeof sent.fen === "string" ? readPastedFen(sent.fen, own) : undefined;
+  const pasted = typeof sent.fen === "string" ? caller.readPastedFen(sent.fen, own) : undefined;
   const args: Plain = { ...sent, ...pasted };
   const behind = pasted?.moves ? ", and the moves behind it as `moves`" : "";
   const notes = pasted ? [`\`fen\` was read as ${pasted.fen}${behind}.`] : [];
@@ -148,7 +148,7 @@ function isShortList(value: unknown, max: number): value is readonly string[] {
 
 /** Returns the corrected moves if each move has only one meaning. Otherwise returns the original moves. */
 async function spell(from: PlayedMoves, caller: Caller): Promise<readonly string[]> {
-  if (from.moves.every(isPlainMove)) {
+  if (from.moves.every(caller.isPlainMove)) {
     return from.moves;
   }
   const played = await playIfValid(from, caller);
@@ -162,7 +162,7 @@ async function spellCandidates(
   from: PlayedMoves,
   caller: Caller,
 ): Promise<readonly string[]> {
-  if (candidates.every(isPlainMove)) {
+  if (candidates.every(caller.isPlainMove)) {
     return candidates;
   }
   const played = await playIfValid(from, caller);

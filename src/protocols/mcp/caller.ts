@@ -22,8 +22,11 @@ export function createCaller({ plain, rulebook, context, check, hasPlayed }: Cal
     context.signal.throwIfAborted();
     check?.();
   };
+  const { isPlainMove, readPastedFen } = rulebook;
   return {
     ...plain(context),
+    isPlainMove,
+    readPastedFen,
     /** Plays moves by the rules of chess. A call of this method is counted as a request. */
     async play(from: PlayedMoves) {
       const position = await rulebook.play(from, goOn, context);

@@ -1,16 +1,15 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { MoveName } from "../../calls/rulebook.ts";
 import type { Plain } from "../../text/plain-text.ts";
 import type { Caller } from "./caller.ts";
-import { type PlainScore, scoreText } from "./text.ts";
+import { type NamedMove, type PlainScore, scoreText } from "./text.ts";
 import type { Report } from "./tool.ts";
 
 export interface PlainEvaluation {
   readonly fen: string;
   readonly engine: { readonly name: string } | null;
   readonly score: PlainScore;
-  readonly best_move: MoveName | null;
+  readonly best_move: NamedMove | null;
   readonly lines: readonly PlainLine[];
   readonly terminal: { readonly result: string } | null;
   readonly draw_claimable: string | null;

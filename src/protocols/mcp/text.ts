@@ -1,5 +1,3 @@
-import type { MoveName } from "../../calls/rulebook.ts";
-
 /** The maximum length of an answer in characters. It is short, because users pay for the text that their models read. */
 const textMaxCharacters = 4000;
 
@@ -38,6 +36,12 @@ export function describePosition(fen: string): string {
   return `${nameOfSide(turnOf(fen))} to move. FEN: ${fen}\n\n${boardOf(fen)}`;
 }
 
+/** A move in plain JSON. */
+export interface NamedMove {
+  readonly san: string;
+  readonly uci: string;
+}
+
 /** A score in plain JSON, from White's point of view. */
 export interface PlainScore {
   readonly cp: number | null;
@@ -64,7 +68,7 @@ export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainSco
   return `${isWhite ? "White" : "Black"} ${limit}+${pawns.replace("-", "")}`;
 }
 
-export function moveText({ san, uci }: MoveName): string {
+export function moveText({ san, uci }: NamedMove): string {
   return `${san} (${uci})`;
 }
 
@@ -82,14 +86,14 @@ const nearestMax = 20;
 /** Returns the legal moves with the most similar squares and piece. Equally similar moves stay in the same order. */
 export function nearestMoves(
   written: string,
-  legal: readonly MoveName[],
+  legal: readonly NamedMove[],
   count = nearestMax,
-): readonly MoveName[] {
+): readonly NamedMove[] {
   const squares = written.toLowerCase().match(/[a-h][1-8]/g) ?? [];
   const to = squares.at(-1);
   const from = squares.length > 1 ? squares[0] : undefined;
   const piece = /^[KQRBNO0]/.exec(written)?.[0].replace("0", "O") ?? written[0];
-  const likeness = ({ san, uci }: MoveName) =>
+  const likeness = ({ san, uci }: NamedMove) =>
     (uci.slice(2, 4) === to ? 4 : 0) +
     (from !== undefined && uci.startsWith(from) ? 4 : 0) +
     (san[0] === piece ? 3 : 0);

@@ -11,12 +11,12 @@ import {
   type StreamEvaluateResponse,
   StreamEvaluateResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { EngineOption } from "../../../src/cli/engine-option.ts";
+import type { ApiOption } from "../../../src/cli/engine-option.ts";
 import { createSession, type SearchRequest } from "../../../src/cli/uci/session.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { wait } from "../../engine/clock.ts";
 
-export const declared: readonly EngineOption[] = [
+export const declared: readonly ApiOption[] = [
   { name: "skill_level", engineName: "Skill Level", kind: "integer", default: 20, minimum: 0, maximum: 20 },
   { name: "uci_limit_strength", engineName: "UCI_LimitStrength", kind: "boolean", default: false },
   { name: "uci_elo", engineName: "UCI_Elo", kind: "integer", default: 1320, minimum: 1320, maximum: 3190 },

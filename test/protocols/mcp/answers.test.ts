@@ -124,6 +124,8 @@ function callerOf(calls: Partial<Caller>): Caller {
     once: unexpected,
     stream: unexpected,
     check: unexpected,
+    isPlainMove: unexpected,
+    readPastedFen: unexpected,
     play: unexpected,
     playUncounted: unexpected,
     readGame: unexpected,

@@ -17,7 +17,7 @@ function callerOf(check = () => {}) {
     seen.push(from.moves.length);
     return rulebook.play(from, check);
   };
-  return { caller: { playUncounted } as unknown as Caller, seen };
+  return { caller: { ...rulebook, playUncounted } as unknown as Caller, seen };
 }
 
 test("a long game is played once for all candidates of compare_moves", async () => {

@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { standardStart } from "../../../src/chess/validate-position.ts";
+import { standardStart } from "../../../src/chess/read-fen.ts";
 import { type Openings, openingsFrom } from "../../../src/game/find-opening.ts";
 import type { Client } from "../client/client.ts";
 import { keepAsking, type Wait } from "../client/keep-asking.ts";

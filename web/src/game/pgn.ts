@@ -1,6 +1,6 @@
 import { ChildNode, makePgn, Node, type PgnNodeData } from "chessops/pgn";
 import { inOneGo } from "../../../src/chess/in-one-go.ts";
-import { standardStart } from "../../../src/chess/validate-position.ts";
+import { standardStart } from "../../../src/chess/read-fen.ts";
 import { KibitzError, type Violation } from "../../../src/errors/errors.ts";
 import { moveOfPgn, gameFromPgn as playPgn } from "../../../src/game/game.ts";
 import { withoutJudgements, withoutLines } from "../../../src/game/old-judgement.ts";

@@ -1,5 +1,4 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { MoveName } from "../../../calls/rulebook.ts";
 import { numbered } from "../../../text/numbered-moves.ts";
 import type { Plain } from "../../../text/plain-text.ts";
 import { playedMovesOf } from "../arguments.ts";
@@ -10,6 +9,7 @@ import {
   describePosition,
   halfMovesText,
   moveText,
+  type NamedMove,
   notesText,
   type PlainScore,
   scoreText,
@@ -99,11 +99,11 @@ interface PlainPlayer {
 
 interface PlainMove {
   readonly ply: number;
-  readonly move: MoveName & { readonly fen_after: string };
+  readonly move: NamedMove & { readonly fen_after: string };
   readonly evaluation: PlainScore;
   readonly win_percent_loss: number;
   readonly judgement: "inaccuracy" | "mistake" | "blunder" | null;
-  readonly best: { readonly move: MoveName; readonly score: PlainScore } | null;
+  readonly best: { readonly move: NamedMove; readonly score: PlainScore } | null;
 }
 
 interface ReviewEvent extends QueuedEvent {
