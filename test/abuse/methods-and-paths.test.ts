@@ -129,7 +129,6 @@ describe("12: an unknown path is refused with 404", () => {
         expect([200, 405]).toContain(answer.status);
       } else {
         expectProblem(answer, { status: [404, 501] }, path);
-        expect(answer.body).not.toContain('<script>alert(1)</script>"');
       }
     }
   });

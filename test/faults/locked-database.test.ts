@@ -76,6 +76,6 @@ test("a new key waits for the end of a short database lock, but analyses do not 
   expect(left.status).toBe(200);
 });
 
-test("the timeout of a database lock is 5 s by default, as documented in the runbook", () => {
+test("the default timeout of a database lock is 5 s, which is the time in the runbook", () => {
   expect(defaultBusyMaxMs).toBe(5000);
 });

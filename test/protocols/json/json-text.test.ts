@@ -190,8 +190,8 @@ describe("hostile texts", () => {
     ["nested objects", '{"a":'.repeat(300_000)],
     ["50,000 keys", `{${keys.join()}}`],
     ["50,000 keys twice", `{${keys.join()},${keys.join()}}`],
-    ["a string of quotes", `{"a":"${'\\"'.repeat(mib / 2)}"}`],
-    ["a string of backslashes", `{"a":"${"\\\\".repeat(mib / 2)}"}`],
+    ["a string of quotes", `{"a":"${'\\"'.repeat(mib / 2)}"}x`],
+    ["a string of backslashes", `{"a":"${"\\\\".repeat(mib / 2)}"}x`],
     ["a string that never ends", `{"a":"${"\\".repeat(mib)}`],
     ["a megabyte of white space", `{${" ".repeat(mib)}x`],
     ["a megabyte of line breaks", `{${"\n".repeat(mib)}x`],
@@ -201,9 +201,13 @@ describe("hostile texts", () => {
     ["brackets after a line break in a string", `["\n,${"[".repeat(mib)}`],
     ["brackets after a comment with a quote", `[//"\n${"[".repeat(mib)}`],
     ["a key of a megabyte twice", `{"${"k".repeat(mib)}":1,"${"k".repeat(mib)}":1}`],
-  ])("the JSON parser needs only linear time for a hostile text of %s", { timeout: 60_000 }, (_, text) => {
-    expect(violationsOf(text)).toBeInstanceOf(Array);
-  });
+  ])(
+    "the JSON parser refuses %s before a walk in quadratic time would end",
+    { timeout: 60_000 },
+    (_, text) => {
+      expect(violationsOf(text)).not.toEqual([]);
+    },
+  );
 });
 
 it("the JSON parser finds a syntax error in exactly the texts that JSON.parse refuses", () => {

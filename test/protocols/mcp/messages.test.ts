@@ -235,16 +235,29 @@ describe("hostile messages", () => {
     { jsonrpc: "2.0", method: "notifications/nothing" },
   ];
 
-  test.each(odd)("a hostile MCP message is refused, and the next message is answered: %j", async (body) => {
-    for (const { headers, body: whole } of [oldMessage("tools/call"), newMessage("tools/call")]) {
-      const { status, body: answer } = await send(app.url, { headers, body });
-      expect(status).toBeLessThan(500);
-      expect(answer.result === undefined || typeof answer.result === "object").toBe(true);
-      const { _meta } = whole.params as { readonly _meta?: object };
-      const params = { ...(typeof body === "object" && "params" in body ? Object(body.params) : {}), _meta };
-      expect((await send(app.url, { headers, body: { ...body, params } })).status).toBeLessThan(500);
-    }
-  });
+  test.each(odd)(
+    "a hostile MCP message is refused or ignored, and the next message is answered: %j",
+    async (body) => {
+      for (const { headers, body: whole } of [oldMessage("tools/call"), newMessage("tools/call")]) {
+        const { _meta } = whole.params as { readonly _meta?: object };
+        const given: { readonly _meta?: object } =
+          typeof body === "object" && "params" in body ? Object(body.params) : {};
+        const params = { ...given, _meta: { ...given._meta, ..._meta } };
+        for (const hostile of [body, { ...body, params }]) {
+          const { status, body: answer } = await send(app.url, { headers, body: hostile });
+          expect(status).toBeLessThan(500);
+          // A notification, and a response to no request, get no answer.
+          expect(answer).toEqual(
+            status === 202
+              ? {}
+              : expect.objectContaining({ error: expect.objectContaining({ code: expect.any(Number) }) }),
+          );
+        }
+      }
+      const next = await send(app.url, oldMessage("tools/list"));
+      expect(next.body.result).toMatchObject({ tools: expect.any(Array) });
+    },
+  );
 
   test("MCP tool arguments with names such as __proto__ are refused as unknown", async () => {
     const { headers, body } = oldMessage("tools/call");
