@@ -89,7 +89,7 @@ test("an error before the request is known cuts its connection, also on the metr
   // The client sees an error or only the end of the connection, which depends on the timing.
   const cut = await http2Get(`http://127.0.0.1:${port}`, forwarded).catch(() => undefined);
   expect(cut?.status).not.toBe(200);
-  await expect(fetch(metricsUrl.replace("/metrics", "/healthz"))).rejects.toThrow();
+  await expect(fetch(metricsUrl.replace("/metrics", "/healthz"))).rejects.toThrow("fetch failed");
   const after = await report();
   expect(after).toMatchObject({ counted: before.counted + 4, stops: before.stops, isOwned: false });
   expect(await overHttp1("fine")).toMatch(/^HTTP\/1\.1 200 OK/);

@@ -32,7 +32,7 @@ describe("kibitz mcp with a running service", () => {
       { depth: 30 },
       { signal: leaving.signal, onprogress: (step) => void steps.push(step) },
     );
-    const end = expect(call).rejects.toThrow();
+    const end = expect(call).rejects.toThrow("no more");
     await expect.poll(() => steps.map(({ progress, total }) => [progress, total])).toContainEqual([19, 30]);
     await expectWork();
     leaving.abort(new Error("no more"));

@@ -165,7 +165,7 @@ export function testBalancer(balancer: Balancer): void {
       };
       const response = await post("/v1/eval");
       expect(response.status).toBe(200);
-      await expect(response.text()).rejects.toThrow();
+      await expect(response.text()).rejects.toThrow("terminated");
       expect(asked).toHaveLength(1);
     });
 

@@ -186,7 +186,7 @@ describe("a handler", () => {
         throw new Error("bug");
       },
     ]);
-    await expect(fetch(base).then((answer) => answer.text())).rejects.toThrow();
+    await expect(fetch(base).then((answer) => answer.text())).rejects.toThrow("terminated");
     await expect(http2Get(base, { ":path": "/" })).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
   });
 

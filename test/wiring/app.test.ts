@@ -28,5 +28,5 @@ test("stopping the app closes all its parts, even if the engines cannot be close
   });
   await expect(app.stop()).rejects.toThrow("still alive");
   expect(closeFirstPart).toHaveBeenCalledOnce();
-  await expect(fetch(app.url)).rejects.toThrow();
+  await expect(fetch(app.url)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
 });

@@ -49,7 +49,7 @@ test("kibitz doctor recognizes the port and the metrics port of a running Kibitz
 test("kibitz doctor accepts a missing data folder without creating it", () => {
   const findings = [...checkData(loadConfig({ KIBITZ_DATA_DIR: join(folder, "a/b") }))];
   expect(findings).toMatchObject([{ state: "good", found: expect.stringContaining("will be created") }]);
-  expect(() => writeFileSync(join(folder, "a/b"), "")).toThrow();
+  expect(() => writeFileSync(join(folder, "a/b"), "")).toThrow("ENOENT");
 });
 
 test("kibitz doctor reports a data folder without write permission, with advice", () => {

@@ -40,7 +40,7 @@ const ready = "application/x-ndjson";
 const ask = (body: Plain | string, accept = "application/json") =>
   post(`${app.url}/v1/eval/batch`, body, { "Content-Type": "application/json", Accept: accept });
 
-describe.each(streamClients)("$name", ({ open }) => {
+describe.each(streamClients)("$name", ({ open, refusalOf }) => {
   let client: StreamClient;
   beforeAll(() => {
     client = open(app.url);
@@ -90,7 +90,11 @@ describe.each(streamClients)("$name", ({ open }) => {
     ["of 201 requests", Array.from({ length: 201 }, () => ({ fen: startFen, depth: 1 }))],
   ])("the server refuses a batch that is %s", async (_, requests) => {
     const answers = client.stream("evaluateBatch", { requests }, never);
-    await expect(Array.fromAsync(answers)).rejects.toThrow();
+    const thrown = await Array.fromAsync(answers).catch((error) => error);
+    expect(refusalOf(thrown)).toMatchObject({
+      code: "out_of_range",
+      violations: [{ pointer: "/requests" }],
+    });
   });
 });
 

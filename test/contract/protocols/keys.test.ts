@@ -320,10 +320,10 @@ test.each(["/v1/eval", "/v1/eval/stream"])(
       body: JSON.stringify({ fen: startFen, depth: 30, multipv: 7 }),
       signal: leaving.signal,
     }).then((response) => response.text());
-    const left = expect(asked).rejects.toThrow();
+    const left = expect(asked).rejects.toThrow("left");
     await expect.poll(() => engines.searching).toBe(1);
     await sleep(300);
-    leaving.abort();
+    leaving.abort(new Error("left"));
     await left;
     await sleep(300);
     const { body } = await get(`${keysUrl()}/self`, { headers: caller });

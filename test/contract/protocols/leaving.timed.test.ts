@@ -1,4 +1,4 @@
-import { createClient } from "@connectrpc/connect";
+import { Code, createClient } from "@connectrpc/connect";
 import { createGrpcTransport, Http2SessionManager } from "@connectrpc/connect-node";
 import { expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
@@ -63,7 +63,8 @@ test("the engine is free within 500 ms after a gRPC client has cancelled its cal
   const client = createClient(AnalysisService, createGrpcTransport({ baseUrl: app.url, sessionManager }));
   await expectInTime(async () => {
     const leaving = new AbortController();
-    const ended = expect(client.evaluate(long, { signal: leaving.signal })).rejects.toThrow();
+    const left = client.evaluate(long, { signal: leaving.signal });
+    const ended = expect(left).rejects.toMatchObject({ code: Code.Canceled });
     await inSearch();
     return msUntilFree(async () => {
       leaving.abort();

@@ -82,7 +82,7 @@ async function* onlyOne(message: Message): AsyncGenerator<Message> {
   yield message;
 }
 
-function refusedFromConnectError(error: ConnectError): Refused {
+export function refusedFromConnectError(error: ConnectError): Refused {
   const [info] = error.findDetails(ErrorInfoSchema);
   const [badRequest] = error.findDetails(BadRequestSchema);
   const [problem] = error.findDetails(ProblemSchema);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { type IncomingMessage, request as request1 } from "node:http";
 import { connect } from "node:http2";
-import type { Transport } from "@connectrpc/connect";
+import { ConnectError, type Transport } from "@connectrpc/connect";
 import {
   createConnectTransport,
   createGrpcTransport,
@@ -12,11 +12,13 @@ import {
   createGrpcWebTransport as createWebGrpcWebTransport,
   createConnectTransport as createWebTransport,
 } from "@connectrpc/connect-web";
-import { Metadata } from "@grpc/grpc-js";
-import { createClients } from "./clients/grpc-js.ts";
+import { Metadata, type ServiceError } from "@grpc/grpc-js";
+import { expect } from "vitest";
+import { createClients, refusedFromServiceError } from "./clients/grpc-js.ts";
+import { refusalFromProblem } from "./clients/json.ts";
 import { plainFromProtoJson, protoJsonFromPlain } from "./proto-json.ts";
-import type { Plain } from "./protocol.ts";
-import { streamOf } from "./protocol-from-transport.ts";
+import type { Plain, Refusal } from "./protocol.ts";
+import { refusedFromConnectError, streamOf } from "./protocol-from-transport.ts";
 import { eventsFrom } from "./stream-events.ts";
 import { withPlainStructs } from "./structs.ts";
 
@@ -36,9 +38,14 @@ interface StreamClientKind {
   readonly name: string;
   readonly deadlines: boolean;
   open(url: string): StreamClient;
+  /** Returns the content of an error that `stream` has thrown. */
+  refusalOf(thrown: unknown): Refusal;
 }
 
-const withTransport = (name: string, open: (url: string, sessions: Http2SessionManager) => Transport) => ({
+const withTransport = (
+  name: string,
+  open: (url: string, sessions: Http2SessionManager) => Transport,
+): StreamClientKind => ({
   name,
   deadlines: true,
   open(url: string): StreamClient {
@@ -51,6 +58,7 @@ const withTransport = (name: string, open: (url: string, sessions: Http2SessionM
       },
     };
   },
+  refusalOf: (thrown) => refusedFromConnectError(ConnectError.from(thrown)).refusal,
 });
 
 const grpcJs: StreamClientKind = {
@@ -72,12 +80,27 @@ const grpcJs: StreamClientKind = {
       },
     };
   },
+  refusalOf: (thrown) => refusedFromServiceError(thrown as ServiceError, undefined).refusal,
 };
 
 const paths = {
   streamEvaluate: "/v1/eval/stream",
   evaluateBatch: "/v1/eval/batch",
   reviewGame: "/v1/review",
+};
+
+class ProblemError extends Error {
+  readonly problem: Plain;
+
+  constructor(text: string) {
+    super(text);
+    this.problem = JSON.parse(text);
+  }
+}
+
+const plainRefusalOf = (thrown: unknown) => {
+  expect(thrown).toBeInstanceOf(ProblemError);
+  return refusalFromProblem((thrown as ProblemError).problem);
 };
 
 /** Throws the error of the call if the status is not 200. */
@@ -87,7 +110,7 @@ async function* plainFrom(
   text: AsyncIterable<string>,
 ): AsyncIterable<Plain> {
   if (status !== 200) {
-    throw new Error(`${status}: ${(await Array.fromAsync(text)).join("")}`);
+    throw new ProblemError((await Array.fromAsync(text)).join(""));
   }
   if (call === "evaluateBatch") {
     let rest = "";
@@ -100,7 +123,7 @@ async function* plainFrom(
   }
   for await (const { event, data } of eventsFrom(text)) {
     if (event === "error") {
-      throw new Error(`event: error ${data}`);
+      throw new ProblemError(data);
     }
     if (event === "done" && call === "reviewGame") {
       yield { review: plainFromProtoJson(JSON.parse(data)) };
@@ -128,6 +151,7 @@ const plainHttp1: StreamClientKind = {
     },
     async [Symbol.asyncDispose]() {},
   }),
+  refusalOf: plainRefusalOf,
 };
 
 const plainHttp2: StreamClientKind = {
@@ -155,6 +179,7 @@ const plainHttp2: StreamClientKind = {
       },
     };
   },
+  refusalOf: plainRefusalOf,
 };
 
 export const streamClients: readonly StreamClientKind[] = [

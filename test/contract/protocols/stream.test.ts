@@ -78,7 +78,11 @@ describe.each(streamClients)("$name", (kind) => {
 
   test(`a stream over ${kind.name} reports an error before the first evaluation`, async () => {
     const states = client.stream("streamEvaluate", { fen: "8/8/8/8/8/8/8/8 w - - 0 1" }, never);
-    await expect(Array.fromAsync(states)).rejects.toThrow();
+    const thrown = await Array.fromAsync(states).catch((error) => error);
+    expect(kind.refusalOf(thrown)).toMatchObject({
+      code: "illegal_position",
+      violations: [{ pointer: "/fen" }, { pointer: "/fen" }],
+    });
   });
 
   test(`a stream over ${kind.name} has only the final evaluation of a cached answer`, async () => {

@@ -326,13 +326,13 @@ describe("a caller at its limit of concurrent searches", () => {
     const agent = await connect(app.url);
     const leaving = new AbortController();
     const asked = agent.ask("analyze_position", { depth: 20 }, { signal: leaving.signal });
-    const end = expect(asked).rejects.toThrow();
+    const end = expect(asked).rejects.toThrow("left");
     await watchWork(engines).expectWork();
     const { text, meta } = await agent.ask("analyze_position", { moves: ["e4"], depth: 20 });
     expect(text).toMatch(/concurrency_limited.*\n\nTry the same call again in \d+ s/);
     expect(meta["kibitz/error"]).toMatchObject({ next_action: "retry_later" });
     expect((await agent.ask("play_moves", { moves: ["e4"] })).isError).toBe(false);
-    leaving.abort();
+    leaving.abort(new Error("left"));
     await end;
   });
 });

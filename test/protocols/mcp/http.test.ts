@@ -140,7 +140,7 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
   test("the search of an MCP tool stops when the client disconnects", async () => {
     const agent = await overHttp(app.url);
     const asked = agent.ask("analyze_position", long, { onprogress: () => {} });
-    const end = expect(asked).rejects.toThrow();
+    const end = expect(asked).rejects.toThrow("Connection closed");
     await expectWork();
     await agent.close();
     await end;

@@ -57,7 +57,7 @@ test("after a kill in the middle of a batch, the next server finds the finished 
   // Answers of the last 300 ms may be lost.
   await sleep(300);
   await server.stop("SIGKILL");
-  await expect(reading).rejects.toThrow();
+  await expect(reading).rejects.toThrow("terminated");
 
   const next = await serve(settings);
   const cached = new Map<number, boolean | undefined>();

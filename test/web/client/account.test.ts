@@ -77,7 +77,9 @@ test("a request with an invalid key is refused once, and the page does not look 
   const { client, lookedUp } = start();
   client.key.value = "kbz_wrong";
   await expect.poll(() => client.account.state.value.kind).toBe("failed");
-  await expect(client.analyses.evaluate({ fen: "startpos" })).rejects.toThrow();
+  await expect(client.analyses.evaluate({ fen: "startpos" })).rejects.toMatchObject({
+    code: Code.Unauthenticated,
+  });
   await new Promise((resolve) => setTimeout(resolve, 20));
   expect(lookedUp).toEqual(["kbz_wrong"]);
 });

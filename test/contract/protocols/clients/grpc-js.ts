@@ -105,7 +105,7 @@ async function readUnary(
       headers = received;
     });
   });
-  return error ? refusedFrom(error, headers) : answeredFrom(answer, headers);
+  return error ? refusedFromServiceError(error, headers) : answeredFrom(answer, headers);
 }
 
 async function readStream(
@@ -122,7 +122,7 @@ async function readStream(
   try {
     return answeredFrom((await Array.fromAsync(stream)).at(-1), headers);
   } catch (error) {
-    return refusedFrom(error as ServiceError, headers);
+    return refusedFromServiceError(error as ServiceError, headers);
   }
 }
 
@@ -141,7 +141,7 @@ function requestIdFrom(headers: Metadata | undefined): string | undefined {
   return headers?.get("x-request-id")[0]?.toString();
 }
 
-function refusedFrom(error: ServiceError, headers: Metadata | undefined): Refused {
+export function refusedFromServiceError(error: ServiceError, headers: Metadata | undefined): Refused {
   const [bytes] = error.metadata.get("grpc-status-details-bin");
   const { message, info, violations, problem } = detailsFromBytes(definitions, bytes as Buffer | undefined);
   // `details` is the error text that users of grpc-js see.

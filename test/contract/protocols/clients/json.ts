@@ -1,7 +1,7 @@
 import { expect } from "vitest";
 import { expectDescribed } from "../../../openapi/described.ts";
 import { plainFromProtoJson } from "../proto-json.ts";
-import type { Call, Plain, ProtocolKind, ReportedViolation } from "../protocol.ts";
+import type { Call, Plain, ProtocolKind, Refusal, ReportedViolation } from "../protocol.ts";
 
 const routes: Readonly<Record<Call, readonly [verb: string, path: string]>> = {
   evaluate: ["POST", "/v1/eval"],
@@ -50,7 +50,7 @@ function queryOf(request: Plain): string {
   ).toString();
 }
 
-function refusalFromProblem(problem: Plain) {
+export function refusalFromProblem(problem: Plain): Refusal {
   const errors = problem.errors as readonly ReportedViolation[];
   return {
     code: String(problem.code),

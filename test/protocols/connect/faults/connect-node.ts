@@ -122,7 +122,9 @@ export const faultsOfConnectNode: Faults = {
     };
     const baseUrl = `http://127.0.0.1:${await startServer("2", withoutDeadline)}`;
     const client = createClient(AnalysisService, createGrpcTransport({ baseUrl }));
-    await expect(client.listEngines({}, { timeoutMs: 300 })).rejects.toThrow();
+    await expect(client.listEngines({}, { timeoutMs: 300 })).rejects.toMatchObject({
+      code: Code.DeadlineExceeded,
+    });
     await expect.poll(() => reasons, patiently).toMatchObject([{ code: Code.Internal }]);
     expect(String(reasons[0])).toContain("INTERNAL_ERROR");
   },
