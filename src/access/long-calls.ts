@@ -1,6 +1,6 @@
 import { KibitzError } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
-import { createPlaces } from "../storage/memory/places.ts";
+import { createInFlight } from "../request/in-flight.ts";
 import type { Account } from "./account.ts";
 import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
 
@@ -17,8 +17,8 @@ const expectedMs = 10_000;
 
 /** Limits the concurrent batches and reviews of a caller, because a batch or review uses memory until the call ends. */
 export function createLongCalls() {
-  const places = createPlaces();
-  const waiting = createPlaces();
+  const running = createInFlight();
+  const waiting = createInFlight();
   const holders = new WeakSet<RequestOutcome>();
   return {
     /** Throws `concurrency_limited` or `overloaded`. Does nothing if the call with this `outcome` is already counted. */
@@ -29,30 +29,23 @@ export function createLongCalls() {
       }
       const max = plan.limits.concurrent;
       const counted = max === undefined ? unlimited : subject;
-      const begun = places.of(counted);
-      if (begun.length >= (max ?? unlimitedMax)) {
-        throw max === undefined ? tooManyTogether() : tooManyLongCalls(max, firstFreeMs(begun), plan);
+      if (running.fullFor(counted, max ?? unlimitedMax)) {
+        throw max === undefined
+          ? tooManyTogether()
+          : tooManyLongCalls(max, firstFreeMs(running.of(counted)), plan);
       }
       holders.add(outcome);
-      release.use(places.take(counted, expectedMs));
+      release.use(running.take(counted, expectedMs));
       release.defer(() => holders.delete(outcome));
       return release;
     },
     /**
-     * If the caller has a batch or review in flight, calls `enter` with `signal`. `enter` may then wait until a search ends.
-     * If the caller has no such call in flight or too many waiting requests, calls `enter` with undefined.
+     * Returns a turn if the caller has a batch or review in flight: a single request may then wait until a search ends. Dispose of
+     * the turn when the request waits no longer. Returns undefined if the caller has too many waiting requests already.
      */
-    async enterSingle<T>(
-      subject: string,
-      signal: AbortSignal,
-      enter: (waiting: AbortSignal | undefined) => Promise<T>,
-    ): Promise<T> {
-      const mayWait = places.of(subject).length > 0 && waiting.of(subject).length < waitingMax;
-      if (!mayWait) {
-        return enter(undefined);
-      }
-      using _ = waiting.take(subject, 0);
-      return await enter(signal);
+    turnOfSingle(subject: string): Disposable | undefined {
+      const mayWait = running.of(subject).length > 0 && !waiting.fullFor(subject, waitingMax);
+      return mayWait ? waiting.take(subject) : undefined;
     },
   };
 }

@@ -31,9 +31,8 @@ export function createAnalysisService(
     call: Call,
     held: DisposableStack,
   ): Promise<ChargedRequest> {
-    return longCalls.enterSingle(call.account.subject, call.signal, (waiting) =>
-      charge.request(request, call, held, { waiting }),
-    );
+    using turn = longCalls.turnOfSingle(call.account.subject);
+    return await charge.request(request, call, held, { waiting: turn && call.signal });
   }
 
   const analyze: Methods["evaluate"] = async (message, call) => {

@@ -1,12 +1,13 @@
 import { KibitzError } from "../../errors/errors.ts";
 import type { Log } from "../../log/log.ts";
 import { originOf, pathFrom, type RequestContext, releaseWithCall } from "../../request/context.ts";
+import { createInFlight, type FullLimit } from "../../request/in-flight.ts";
 import { now } from "../../time/time.ts";
 import { isPreflight, type NodeRequest, type NodeResponse, type RequestHandler } from "../message.ts";
 import { takeAbsoluteTarget } from "./check-request.ts";
-import { createCountLimit, type FullLimit } from "./count-limit.ts";
 import type { ListenerLimits } from "./limits.ts";
 import { createRate } from "./rate.ts";
+import { createFullWarning } from "./warn-full.ts";
 
 /**
  * - `call`: a call of the API
@@ -73,32 +74,15 @@ export function createCountRequest(
   const { callsMax } = limits;
   // While the heap is nearly full, one probe of each address is answered, so that a load balancer sees the true status.
   const probesOf = () => (isHeapFull() ? 1 : limits.probesPerAddress);
-  const limitOf = (what: Parameters<typeof createCountLimit>[0], perHolder: () => number) =>
-    createCountLimit(what, callsMax, perHolder, log, shareOfFree);
-  const count = {
-    call: limitOf("calls", callsPerCaller),
-    probe: limitOf("probes", probesOf),
-    tool: limitOf("tools", () => limits.toolsPerAddress),
-    page: limitOf("pages", () => limits.pagesPerAddress),
+  const begin = {
+    call: countUpTo("calls", callsMax, callsPerCaller, log),
+    probe: countUpTo("probes", callsMax, probesOf, log),
+    tool: countUpTo("tools", callsMax, () => limits.toolsPerAddress, log),
+    page: countUpTo("pages", callsMax, () => limits.pagesPerAddress, log),
   };
   const probeRate = createRate(limits.probesPerWindow, limits.rateWindowMs);
   const pageRate = createRate(limits.pageBytesPerWindow, limits.rateWindowMs);
   const warnFull = createWarning(log);
-
-  function begin(
-    kind: RequestKind,
-    holder: string | undefined,
-    req: NodeRequest,
-    res: NodeResponse,
-  ): FullLimit | undefined {
-    const end = count[kind](holder);
-    if (typeof end === "string") {
-      return end;
-    }
-    // A call counts until its work has ended, which can be later than its connection.
-    res.once("close", () => releaseWithCall(req, end));
-    return undefined;
-  }
 
   function rateOf(caller: string | undefined, kind: RequestKind, req: NodeRequest): PageRate | undefined {
     if (caller === undefined || kind === "call") {
@@ -124,7 +108,7 @@ export function createCountRequest(
     const caller = callerOf(origin);
     if (kind === "probe") {
       const prober = caller ?? origin.address;
-      if (begin(kind, prober, req, res)) {
+      if (begin.probe(prober, req, res)) {
         return { kind: "reset" };
       }
       return probeRate.take(prober) ? counted : { kind: "counted", first: answerProbe, isLast: true };
@@ -133,12 +117,34 @@ export function createCountRequest(
       warnFull();
       return { kind: "refused", error: heapFull() };
     }
-    const full = begin(kind, caller, req, res);
+    const full = begin[kind](caller, req, res);
     if (full) {
       return { kind: "refused", error: tooManyCalls(full) };
     }
     const rate = rateOf(caller, kind, req);
     return rate ? { kind: "counted", rate } : counted;
+  };
+}
+
+/** Returns a function that counts a request, or returns the limit that is reached. */
+function countUpTo(
+  what: Parameters<typeof createFullWarning>[0],
+  max: number,
+  maxOfHolder: () => number,
+  log: Pick<Log, "warn">,
+) {
+  const inFlight = createInFlight({ max, shareOfFree });
+  const warn = createFullWarning(what, log);
+  return (holder: string | undefined, req: NodeRequest, res: NodeResponse): FullLimit | undefined => {
+    const full = inFlight.fullFor(holder, maxOfHolder());
+    if (full) {
+      warn(full);
+      return full;
+    }
+    const one = inFlight.take(holder);
+    // A call counts until its work has ended, which can be later than its connection.
+    res.once("close", () => releaseWithCall(req, () => one[Symbol.dispose]()));
+    return undefined;
   };
 }
 
@@ -163,8 +169,8 @@ function heapFull(): KibitzError {
   return new KibitzError("overloaded", "The memory of this server is nearly full. Retry later.", soon);
 }
 
-function tooManyCalls(full: FullLimit): KibitzError {
-  return full === "holder"
+function tooManyCalls({ of }: FullLimit): KibitzError {
+  return of === "holder"
     ? new KibitzError(
         "concurrency_limited",
         "Your address has reached its maximum of calls in flight. Wait until one of them ends.",

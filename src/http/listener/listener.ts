@@ -2,9 +2,9 @@ import { once } from "node:events";
 import { type AddressInfo, Server as NetServer, type Socket } from "node:net";
 import type { Log } from "../../log/log.ts";
 import { identifyRequest, outcomeOf } from "../../request/context.ts";
+import { createInFlight } from "../../request/in-flight.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { after, every, now, soon, turn } from "../../time/time.ts";
-import { createCountLimit } from "./count-limit.ts";
 import { type CountRequestOptions, createCountRequest } from "./count-request.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -12,6 +12,7 @@ import { createHttp2Server } from "./http2-server.ts";
 import { type ListenerLimits, listenerLimits } from "./limits.ts";
 import { createPace } from "./pace.ts";
 import { createUnreadAnswers } from "./unread-answers.ts";
+import { createFullWarning } from "./warn-full.ts";
 
 /** Listens on one port for HTTP/1.1 and HTTP/2 without TLS. */
 export interface Listener {
@@ -73,12 +74,8 @@ export function createListener(options: ListenerOptions): Listener {
 
   const connections = new Set<Socket>();
   const unidentified = new Set<Socket>();
-  const countConnection = createCountLimit(
-    "connections",
-    limits.connectionsMax,
-    () => connectionsPerAddress,
-    log,
-  );
+  const inFlight = createInFlight({ max: limits.connectionsMax });
+  const warnFull = createFullWarning("connections", log);
   const waitOf = createPace(
     Math.max(limits.connectionsPerSecond, connectionsPerAddress),
     limits.connectionsAtOnce,
@@ -88,23 +85,22 @@ export function createListener(options: ListenerOptions): Listener {
     const { remoteAddress: address } = socket;
     // The address of a connection is undefined if the connection has already ended.
     const caller = address && callerOf({ address, forwardedFor: undefined });
-    const end = address && countConnection(caller);
-    if (typeof end !== "function") {
+    const full = address && inFlight.fullFor(caller, connectionsPerAddress);
+    if (full) {
+      warnFull(full);
+    }
+    const waitMs = caller && !full ? waitOf(caller) : 0;
+    if (!address || full || waitMs === undefined) {
       socket.destroy();
       return;
     }
-    const waitMs = caller ? waitOf(caller) : 0;
-    if (waitMs === undefined) {
-      end();
-      socket.destroy();
-      return;
-    }
+    const counted = inFlight.take(caller);
     connections.add(socket);
     unidentified.add(socket);
     socket.once("close", () => {
       connections.delete(socket);
       unidentified.delete(socket);
-      end();
+      counted[Symbol.dispose]();
     });
     sniffProtocol(socket, waitMs, limits.headersTimeoutMs, (protocol) => {
       unidentified.delete(socket);

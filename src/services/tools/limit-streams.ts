@@ -1,6 +1,7 @@
 import type { Call } from "../../calls/call.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
+import { createInFlight } from "../../request/in-flight.ts";
 
 interface StreamLimits {
   readonly inAll: number;
@@ -17,21 +18,15 @@ export function limitStreams<Q, A>(
   { inAll, perAddress, addressOf }: StreamLimits,
   method: Method<Q, A>,
 ): Method<Q, A> {
-  const open: string[] = [];
+  const open = createInFlight({ max: inAll });
   return async function* (request, call) {
     const address = addressOf(call.request);
-    const isAddressFull = open.filter((other) => other === address).length >= perAddress;
-    if (isAddressFull || open.length >= inAll) {
-      const most = isAddressFull
-        ? `${perAddress} callers at a time of one address`
-        : `${inAll} callers at a time`;
+    const full = open.fullFor(address, perAddress);
+    if (full) {
+      const most = `${full.max} callers at a time${full.of === "holder" ? " of one address" : ""}`;
       throw new KibitzError("overloaded", `This call serves at most ${most}.`, { retryAfterMs: 1000 });
     }
-    open.push(address);
-    try {
-      yield* method(request, call);
-    } finally {
-      open.splice(open.indexOf(address), 1);
-    }
+    using _ = open.take(address);
+    yield* method(request, call);
   };
 }

@@ -1,3 +1,4 @@
+import { createInFlight } from "../../request/in-flight.ts";
 import { now, wall } from "../../time/time.ts";
 import type {
   EngineTime,
@@ -11,7 +12,6 @@ import type {
   WindowUse,
 } from "../ports.ts";
 import { createTurns } from "../turns.ts";
-import { createPlaces } from "./places.ts";
 import { createWindows } from "./windows.ts";
 
 export interface MemoryLimitStore extends LimitStore {
@@ -24,7 +24,7 @@ export interface MemoryLimitStore extends LimitStore {
 export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   const windows = createWindows();
   const turns = createTurns();
-  const places = createPlaces(turns.wakeFirst);
+  const places = createInFlight({ onFreed: turns.wakeFirst });
   const unwritten = new Map<string, EngineTime>();
 
   function keep(time: EngineTime): void {
@@ -44,9 +44,8 @@ export function createMemoryLimitStore(usage?: UsageStore): MemoryLimitStore {
   /** `ahead` is the number of waiting requests that enter before this request. */
   function take(asked: EnterRequest, ahead: number, onPlace: OnPlace): EnterAnswer {
     const { subject, concurrent, expectedMs, engineTime, requests, count } = asked;
-    const running = places.of(subject);
-    if (concurrent !== undefined && running.length + ahead >= concurrent) {
-      return { kind: "busy", running };
+    if (concurrent !== undefined && places.fullFor(subject, concurrent - ahead)) {
+      return { kind: "busy", running: places.of(subject) };
     }
     const uses = { engineTime: engineTime.map(windows.of), requests: requests.map(windows.of) };
     if (engineTime.some(({ quota }, index) => usedOf(uses.engineTime[index]) >= quota)) {
