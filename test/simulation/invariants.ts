@@ -6,14 +6,14 @@ import {
 import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Access } from "../../src/access/access.ts";
 import type { Account } from "../../src/access/account.ts";
-import type { EnteredRequest } from "../../src/access/limits.ts";
-import { ratesOf } from "../../src/access/plans.ts";
 import type { LogFields } from "../../src/log/log.ts";
 import type { Call } from "./callers.ts";
 import { type Answer, faultOf, isAnswer } from "./check-answer.ts";
 import type { Clock } from "./clock.ts";
 import { type Admitted, watchEngineTime } from "./engine-time.ts";
+import { createLimitInvariants } from "./limit-invariants.ts";
 import type { SimulatedNode } from "./node.ts";
+import type { createSimulatedRedis } from "./redis.ts";
 import type { NodePlan, Scenario, SearchPlan } from "./scenario.ts";
 
 /** The bounds of the invariants, in milliseconds unless the name says otherwise. */
@@ -27,8 +27,6 @@ export const bounds = {
   watchdogs: 1500,
   /** The interval in which the simulation looks at the queue. */
   sample: 100,
-  /** The difference between the clock of a shared store and the clock of the simulation. */
-  storeClock: 1000,
   /** A place of a killed node ends after this time. */
   lease: 10_000,
   /** After the last fault, everything is available again within this time. */
@@ -58,26 +56,18 @@ interface Running {
 interface InvariantsOptions {
   readonly clock: Clock;
   readonly scenario: Scenario;
+  readonly redis: ReturnType<typeof createSimulatedRedis>;
   nodeOf(number: number): SimulatedNode | undefined;
   violation(text: string): void;
 }
 
-export function createInvariants({ clock, scenario, nodeOf, violation }: InvariantsOptions) {
+export function createInvariants({ clock, scenario, redis, nodeOf, violation }: InvariantsOptions) {
   const { nodes: plans } = scenario;
   const running = new Map<string, Running>();
   /** The calls that have ended, and that have no log line yet. */
   const unlogged = new Map<string, Call>();
   const logged = new Set<string>();
-  const limits = new Map<number, WatchedLimits>();
-  const isCluster = plans.length > 1;
-  const isShared =
-    isCluster && scenario.redisFaults.length === 0 && scenario.acts.every(({ kind }) => kind !== "pause");
-  /**
-   * While the store of a cluster fails, a node counts by itself, and does not know what it has admitted before. So a caller may
-   * get a limit twice.
-   */
-  const factor = isCluster && !isShared ? 2 : 1;
-  const ledger = createLedger();
+  const limits = createLimitInvariants({ clock, scenario, redis, nodeOf, violation });
   const engineTimes = new Map<number, ReturnType<typeof watchEngineTime>>();
   /** All nodes so far, also those that have ended. */
   const started = new Set<SimulatedNode>();
@@ -118,7 +108,7 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
     const node = nodeOf(number);
     const status = node?.state === "ready" ? node.status() : undefined;
     const isBusy = status !== undefined && status.running >= status.slots;
-    return isBusy || node?.isPaused() === true || limits.get(number)?.isFull(call) === true;
+    return isBusy || node?.isPaused() === true || limits.isFull(number, call);
   }
 
   function checkTimes(): void {
@@ -212,8 +202,7 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
       }
     },
     opened(number: number, access: Access): void {
-      const own = isShared ? ledger : createLedger();
-      limits.set(number, watchLimits({ number, access, clock, ledger: own, factor, violation }));
+      limits.opened(number, access);
       const node = nodeOf(number);
       if (node) {
         const charged = chargedOf.get(number) ?? new Map();
@@ -225,7 +214,10 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
         );
       }
     },
-    sample: checkTimes,
+    sample(): void {
+      checkTimes();
+      limits.sample();
+    },
     running: () => running.size,
     /** Call this when no call has run for some time. */
     async checkQuiet(node: SimulatedNode): Promise<void> {
@@ -240,7 +232,7 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
       if (busy.length > 0) {
         violation(`${node.name} is quiet, but has engines that are ${busy.join(" and ")}`);
       }
-      await Promise.race([node.process.run(() => limits.get(node.number)?.checkQuiet()), node.ended]);
+      await Promise.race([node.process.run(() => limits.checkQuiet(node)), node.ended]);
       await Promise.race([node.process.run(() => engineTimes.get(node.number)?.checkWindows()), node.ended]);
     },
     checkLog(): void {
@@ -249,183 +241,6 @@ export function createInvariants({ clock, scenario, nodeOf, violation }: Invaria
         violation(
           `${missing} calls have no log line, such as ${[...unlogged.keys()].slice(0, 3).join(", ")}`,
         );
-      }
-    },
-  };
-}
-
-/** What the limits have admitted: on a node, or on all nodes that share a store. */
-interface Ledger {
-  /** The places by their subjects. */
-  readonly held: Map<string, Set<Held>>;
-  readonly windows: Map<string, { endsAt: number; used: number }>;
-}
-
-interface Held {
-  readonly subject: string;
-  readonly node: number;
-}
-
-const createLedger = (): Ledger => ({ held: new Map(), windows: new Map() });
-
-interface WatchLimitsOptions {
-  readonly number: number;
-  readonly access: Access;
-  readonly clock: Clock;
-  readonly ledger: Ledger;
-  readonly factor: number;
-  violation(text: string): void;
-}
-
-type WatchedLimits = ReturnType<typeof watchLimits>;
-
-/** Counts what the limits of a node have admitted. */
-function watchLimits({ number, access, clock, ledger, factor, violation }: WatchLimitsOptions) {
-  const { limits } = access;
-  const { held, windows } = ledger;
-  const accounts = new Map<string, Account>();
-  const { enter } = limits;
-  // An earlier process of the node has ended, and its places with it.
-  for (const places of held.values()) {
-    for (const place of places) {
-      if (place.node === number) {
-        places.delete(place);
-      }
-    }
-  }
-
-  function takePlace(account: Account): Held {
-    const { subject, plan } = account;
-    const place = { subject, node: number };
-    const places = held.get(subject) ?? new Set();
-    held.set(subject, places.add(place));
-    accounts.set(subject, account);
-    const { concurrent } = plan.limits;
-    if (concurrent !== undefined && places.size > factor * concurrent) {
-      violation(
-        `node ${number}: ${places.size} searches of ${subject} run, but its plan allows ${concurrent}`,
-      );
-    }
-    return place;
-  }
-
-  const free = (place: Held) => void held.get(place.subject)?.delete(place);
-
-  /** Returns a function that gives the requests back. */
-  function countRequests({ subject, plan }: Account, requests: number): () => void {
-    const counted = ratesOf(plan, "request").map((policy) => {
-      const key = `${plan.id}/${policy.name} ${subject}`;
-      const known = windows.get(key);
-      // The clock of a store differs a little from the clock of the simulation.
-      const isOver = known === undefined || clock.now() >= known.endsAt - bounds.storeClock;
-      const window = isOver ? { endsAt: clock.now() + policy.windowS * 1000, used: 0 } : known;
-      windows.set(key, window);
-      window.used += requests;
-      if (window.used > factor * policy.quota) {
-        violation(`node ${number}: ${window.used} requests of ${key} are admitted of ${policy.quota}`);
-      }
-      return window;
-    });
-    return () => {
-      for (const window of counted) {
-        window.used -= requests;
-      }
-    };
-  }
-
-  /** The requests that wait for the end of a search of their subject, the oldest first. */
-  const waitingOf = new Map<string, Set<object>>();
-
-  /** Requests that wait are admitted in the order of their arrival, before all other requests of the subject. */
-  function checkOrder({ subject }: Account, own: object): void {
-    const [oldest] = waitingOf.get(subject) ?? [];
-    if (factor === 1 && oldest !== undefined && oldest !== own) {
-      violation(`node ${number} admits a request of ${subject} before a request that has waited longer`);
-    }
-  }
-
-  limits.enter = async (account, time, options = {}) => {
-    const { waiting } = options;
-    const own = {};
-    const queue = waitingOf.get(account.subject) ?? new Set();
-    waitingOf.set(account.subject, queue);
-    if (waiting && account.plan.limits.concurrent !== undefined) {
-      queue.add(own);
-      waiting.addEventListener("abort", () => queue.delete(own), { once: true });
-    }
-    try {
-      return await enterWatched(account, time, options, own);
-    } finally {
-      queue.delete(own);
-    }
-  };
-
-  const enterWatched = async (
-    account: Account,
-    time: Parameters<typeof enter>[1],
-    options: NonNullable<Parameters<typeof enter>[2]>,
-    own: object,
-  ) => {
-    const { requests = 1, onEntered } = options;
-    let watched: EnteredRequest | undefined;
-    const decision = await enter(account, time, {
-      ...options,
-      onEntered(entered) {
-        if (account.plan.limits.concurrent !== undefined) {
-          checkOrder(account, own);
-        }
-        waitingOf.get(account.subject)?.delete(own);
-        const place = takePlace(account);
-        const giveBack = countRequests(account, requests);
-        watched = {
-          leave(engineMs, answered) {
-            free(place);
-            if (engineMs <= 0 && !answered) {
-              giveBack();
-            }
-            entered.leave(engineMs, answered);
-          },
-          freePlace() {
-            free(place);
-            entered.freePlace();
-          },
-        };
-        onEntered?.(watched);
-      },
-    });
-    return decision.kind === "entered" && watched ? { ...decision, entered: watched } : decision;
-  };
-
-  return {
-    isFull({ caller }: Call): boolean {
-      return [...held].some(
-        ([subject, places]) =>
-          (caller.key !== undefined || subject === caller.address) &&
-          places.size >= (accounts.get(subject)?.plan.limits.concurrent ?? Number.POSITIVE_INFINITY),
-      );
-    },
-    /** Nothing is held, and each caller may run as many searches as its plan allows. */
-    async checkQuiet(): Promise<void> {
-      for (const [subject, places] of held) {
-        const own = [...places].filter(({ node }) => node === number).length;
-        if (own > 0) {
-          violation(`node ${number} is quiet, but ${subject} holds ${own} places`);
-        }
-      }
-      for (const account of accounts.values()) {
-        const entered: EnteredRequest[] = [];
-        const { concurrent = 0 } = account.plan.limits;
-        for (let count = 1; count <= concurrent; count++) {
-          const decision = await enter(account, { expectedMs: 1, longestMs: 1 }, { requests: 0 });
-          if (decision.kind === "entered") {
-            entered.push(decision.entered);
-          } else if (decision.refusal.code === "concurrency_limited") {
-            violation(`node ${number} is quiet, but ${account.subject} may run ${count - 1} searches only`);
-          }
-        }
-        for (const request of entered) {
-          request.leave(0, false);
-        }
       }
     },
   };

@@ -13,6 +13,7 @@ const replaced: ReadonlyMap<string, string> = new Map(
     "node:sqlite": "sqlite.ts",
     "game/openings.ts": "openings.ts",
     "calls/rules.ts": "rules.ts",
+    "storage/memory/limit-store.ts": "memory-limit-store.ts",
   }).map(([module, standIn]) => [
     module.startsWith("node:") ? module : new URL(module, sources).href,
     new URL(`stand-ins/${standIn}`, import.meta.url).href,

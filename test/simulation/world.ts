@@ -6,13 +6,13 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type Call, runCall, runCaller } from "./callers.ts";
 import { isAnswer } from "./check-answer.ts";
+import { createClaimInvariants } from "./claim-invariants.ts";
 import { createClock, startsAt } from "./clock.ts";
 import { type Counts, createCounts } from "./counts.ts";
 import { simulate } from "./current.ts";
 import { mountDisk } from "./disk.ts";
 import { bounds, createInvariants } from "./invariants.ts";
 import { type SimulatedNode, startNode } from "./node.ts";
-import { createOrderInvariants } from "./order-invariants.ts";
 import { createRandom } from "./random.ts";
 import { createSimulatedRedis } from "./redis.ts";
 import { connectClientsTo } from "./redis-client.ts";
@@ -74,8 +74,8 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     const node = nodes.get(number);
     return node?.state === "ended" ? undefined : node;
   };
-  const invariants = createInvariants({ clock, scenario, nodeOf, violation });
-  const order = createOrderInvariants({ clock, scenario, redis, nodeOf, violation });
+  const invariants = createInvariants({ clock, scenario, redis, nodeOf, violation });
+  const claims = createClaimInvariants({ clock, scenario, redis, nodeOf, violation });
 
   function start(number: number): SimulatedNode {
     trace.add(`node ${number} is started`);
@@ -91,10 +91,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
         ...watch,
         violation,
         callLine: invariants.callLine,
-        opened(of, access) {
-          invariants.opened(of, access);
-          order.opened(of, access);
-        },
+        opened: invariants.opened,
       },
     });
     nodes.set(number, node);
@@ -341,7 +338,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     const sample = () => {
       if (!sampling.isOver) {
         invariants.sample();
-        order.sample();
+        claims.sample();
         clock.at(clock.now() + bounds.sample, sample);
       }
     };
