@@ -8,6 +8,7 @@
 # `npm version` runs the script with --record.
 set -euo pipefail
 cd "$(dirname "$0")/.."
+PATH=$PWD/node_modules/.bin:$PATH
 base=tools/contract-base.binpb
 list=tools/intended-breaks.txt
 

@@ -16,7 +16,7 @@ rm -rf release
 mkdir release
 buf build proto -o release/kibitz.binpb
 cp gen/openapi.json release/kibitz.openapi.json
-npm run --silent sbom >release/kibitz.cdx.json
+npm sbom --omit dev --sbom-format cyclonedx >release/kibitz.cdx.json
 
 # Create the package only once, because the tests install exactly this file. A nightly test creates it again and compares the bytes.
 npm pack --silent --pack-destination release >/dev/null

@@ -55,7 +55,7 @@ const steps: Readonly<Record<string, Step>> = {
     guards: "ten minutes at 80 % load: below 200 MB, no wrong answer",
   },
   image: {
-    command: "npm run image",
+    command: "node tools/image/try-image.ts",
     guards: "the image is reproducible, starts and answers",
     programs: ["podman", "runc", "mmdebstrap"],
     asRoot: true,

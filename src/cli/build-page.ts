@@ -29,7 +29,10 @@ export async function buildPageIfStale(
     }
   } catch (error) {
     if (!signal.aborted) {
-      log.warn({ error: reasonOf(error) }, "the page could not be built; `npm run build:page` shows why");
+      log.warn(
+        { error: reasonOf(error) },
+        "the page could not be built; `node tools/build-page.ts` shows why",
+      );
     }
   }
 }

@@ -17,7 +17,7 @@ const scriptText = "console.log('Kibitz');\n".repeat(9000);
 const parent = useTemporaryFolder();
 let built = 0;
 
-/** Writes the files that `npm run build:page` would write. */
+/** Writes the files that `node tools/build-page.ts` would write. */
 function build(name: string, html: string, minute = ++built): URL {
   const folder = join(parent, name);
   mkdirSync(join(folder, "assets"), { recursive: true });
@@ -129,7 +129,7 @@ test("while the web page is not built, GET / sends browsers a temporary page tha
   const { base } = await start(pathToFileURL(`${parent}/none/`));
   const early = await ask(base, { accept: chromium });
   expect(early.headers).toMatchObject({ "cache-control": "no-store", refresh: "2" });
-  expect(early.body.toString()).toContain("npm run build:page");
+  expect(early.body.toString()).toContain("node tools/build-page.ts");
   expect((await ask(base)).body.toString()).toContain("Try:");
   expect((await ask(base + script)).status).toBe(404);
 });

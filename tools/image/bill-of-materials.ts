@@ -24,7 +24,7 @@ const programs = { node: "/usr/local/bin/node", stockfish: "/usr/games/stockfish
 /** Returns the components in the CycloneDX format. `image` is the folder where the image is mounted. */
 export function billOfMaterials(image: string, nodeVersion: string): BillOfMaterials {
   const npm = JSON.parse(
-    execFileSync("npm", ["run", "--silent", "sbom"], {
+    execFileSync("npm", ["sbom", "--omit", "dev", "--sbom-format", "cyclonedx"], {
       cwd: root,
       encoding: "utf8",
       maxBuffer: 64 * 1024 * 1024,

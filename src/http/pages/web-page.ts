@@ -6,7 +6,7 @@ import { echo } from "../../text/plain-text.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
 import { answerGet, type CodedPage, type Coding, type Page, pageFor, pageWithTag } from "./page.ts";
 
-/** The folder into which `npm run build:page` writes the web page. In the npm package, this module is in `dist/`. */
+/** The folder into which `node tools/build-page.ts` writes the web page. In the npm package, this module is in `dist/`. */
 const builtFolder = new URL(
   import.meta.url.endsWith(".ts") ? "../../../dist/web/" : "../../../web/",
   import.meta.url,
@@ -145,7 +145,7 @@ const notBuilt: Page = {
 <main>
 <h1>Kibitz</h1>
 <p>The service is here; its page is being built and will show in a moment.</p>
-<p>If it does not, the log of the server says why, and <code>npm run build:page</code> builds it. Meanwhile: <a href="docs">API reference</a>.</p>
+<p>If it does not, the log of the server says why, and <code>node tools/build-page.ts</code> builds it. Meanwhile: <a href="docs">API reference</a>.</p>
 </main>
 </html>
 `),

@@ -87,7 +87,7 @@ describe("a checkout without a built web page", () => {
       writeFileSync(join(checkout, "web/src/main.tsx"), 'import "./gone.ts";\n');
       const started = await start(checkout);
       expect(await reportOfBuild(started)).toMatch(/"error":"[^"]*gone\.ts/);
-      expect(await pageOf(started)).toContain("npm run build:page");
+      expect(await pageOf(started)).toContain("node tools/build-page.ts");
       expect(await (await fetch(started.server.url)).text()).toContain("Try:");
       expect((await fetch(`${started.server.url}/readyz`)).status).toBe(200);
     },
