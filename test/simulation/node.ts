@@ -24,6 +24,7 @@ import type { Service } from "../../src/wiring/service.ts";
 import type { Clock } from "./clock.ts";
 import { createSimulatedEngines, type EngineWatch } from "./engine.ts";
 import type { EngineFault } from "./engine-faults.ts";
+import { watchFairShare } from "./fair-share.ts";
 import type { Random } from "./random.ts";
 import type { NodePlan } from "./scenario.ts";
 
@@ -168,6 +169,9 @@ export function startNode({
     });
     admit = createAdmitCall(opened.access, () => false);
     service = opened.service;
+    if (config.slots === 1 && config.redisUrl === undefined) {
+      watchFairShare({ name, service, violation: watch.violation });
+    }
     running = opened.engines;
     state = "ready";
     watch.trace(() => `${name} is ready`);

@@ -86,7 +86,10 @@ export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 
 export function scenarioFrom(seed: number): Scenario {
   const random = createRandom(seed);
   const nodeCount = random.pick([1, 1, 2, 2, 3]);
-  const first = nodeFrom(random.fork("node 1"));
+  const crowd = random.fork("crowd");
+  const isCrowded = nodeCount === 1 && crowd.chance(0.25);
+  const usual = nodeFrom(random.fork("node 1"));
+  const first = isCrowded ? { ...usual, settings: { ...usual.settings, ...crowdedSettings } } : usual;
   const nodes = Array.from({ length: nodeCount }, (_, index) =>
     nodeCount === 1 ? first : nodeOfCluster(random.fork(`node ${index + 1}`), index + 1, first),
   );
@@ -117,7 +120,37 @@ export function scenarioFrom(seed: number): Scenario {
     callers.push(...patient.callers);
     acts.push(patient.stop);
   }
+  if (isCrowded) {
+    callers.push(...crowdedCallers(crowd, games));
+  }
   return { seed, nodes, callers, acts, faults, diskFaults, redisFaults };
+}
+
+/** The searches of one caller can make a long queue. */
+const crowdedSettings = { KIBITZ_SLOTS: "1", KIBITZ_ACCESS: "open", KIBITZ_QUEUE_MAX_WAIT_MS: "60000" };
+
+/** A caller with many searches at the same time, and a neighbour who asks for the last of them a moment later. */
+function crowdedCallers(random: Random, games: Games): readonly CallerPlan[] {
+  const beginMs = Math.round(random.between(3000, lengthMs / 2));
+  const depth = random.pick([18, 19, 20]);
+  const searches = Array.from({ length: 9 + random.int(6) }, (_, index) => ({
+    fen: startFen,
+    moves: (games[index % games.length] ?? []).slice(0, 1 + Math.floor(index / games.length)),
+    depth,
+  }));
+  const callerOf = (name: string, address: string, afterMs: number, asked: readonly SearchPlan[]) => ({
+    name,
+    node: 1,
+    address,
+    key: undefined,
+    beginMs: beginMs + afterMs,
+    together: true,
+    calls: asked.map((search): CallPlan => ({ kind: "evaluate", afterMs: 0, search })),
+  });
+  return [
+    callerOf("crowd", "192.0.2.50", 0, searches),
+    callerOf("neighbour", "192.0.2.51", Math.round(random.between(10, 300)), searches.slice(-1)),
+  ];
 }
 
 /**
