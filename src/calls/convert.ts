@@ -52,7 +52,7 @@ export function pathFromMessage(path: pb.Path): AnalysisRequest["path"] {
   }
 }
 
-type Answer = MessageInitShape<typeof EvaluateResponseSchema>;
+type Answer = Exclude<MessageInitShape<typeof EvaluateResponseSchema>, Message>;
 
 /** EvaluateResponse and FindBestMoveResponse have the same fields. */
 export function messageFromAnalysis(analysis: Analysis): Answer {

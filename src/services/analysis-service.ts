@@ -35,7 +35,7 @@ export function createAnalysisService(
     return await charge.request(request, call, held, { waiting: turn && call.signal });
   }
 
-  const analyze: Methods["evaluate"] = async (message, call) => {
+  async function analyze(message: Parameters<Methods["evaluate"]>[0], call: Call) {
     const { account, signal } = call;
     const request = await validate.request(message, call);
     using held = new DisposableStack();
@@ -43,13 +43,13 @@ export function createAnalysisService(
     const analysis = await analyzer.analyze(request, flowOf(account.subject), signal, charged.terms);
     charged.answered();
     return messageFromAnalysis(analysis);
-  };
+  }
 
   return {
     service: AnalysisService,
     methods: {
       evaluate: analyze,
-      findBestMove: analyze as unknown as Methods["findBestMove"],
+      findBestMove: analyze,
       async *streamEvaluate(message, call) {
         const { account, signal } = call;
         const request = await validate.request(message, call);
