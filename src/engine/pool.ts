@@ -81,7 +81,13 @@ interface BuildState {
   pause: Timer | undefined;
 }
 
+/** Throws an Error if two backends have one path, because the path of a build says which backend starts the build. */
 export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
+  const backendByPath = new Map(backends.map((backend) => [backend.path, backend]));
+  if (backendByPath.size < backends.length) {
+    const twice = backends.find((backend) => backendByPath.get(backend.path) !== backend);
+    throw new Error(`two backends have the path ${twice?.path}`);
+  }
   /** Sorted by idle time, longest first: an entry moves to the end when its engine becomes idle. */
   const entries = new Set<Entry>();
   const lives = new Set<Promise<void>>();
@@ -213,7 +219,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
   }
 
   function backendOf({ path }: EngineBuild): EngineBackend {
-    const backend = backends.find((one) => one.path === path);
+    const backend = backendByPath.get(path);
     if (backend === undefined) {
       throw new Error(`no backend for the path ${path}`);
     }

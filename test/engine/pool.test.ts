@@ -654,3 +654,10 @@ describe("closing the pool", () => {
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([false, false]);
   });
 });
+
+test("a pool refuses two backends with one path, because it would start the builds of both with the first", () => {
+  const backends = [createFakeEngines(), createFakeEngines()];
+  expect(() => createPool({ backends, memoryMaxBytes: roomy, log: silentLog })).toThrow(
+    "two backends have the path wasm",
+  );
+});
