@@ -1,7 +1,6 @@
 import type { Access } from "../access/access.ts";
 import type { Engines } from "../engine/engines.ts";
 import { createBodyBudget } from "../http/body-budget.ts";
-import { corsOfUnparsed, createCors } from "../http/listener/cors.ts";
 import type { ListenerLimits } from "../http/listener/limits.ts";
 import { createListener } from "../http/listener/listener.ts";
 import type { RequestHandler } from "../http/message.ts";
@@ -117,7 +116,6 @@ export async function startApp(
   const probes = createProbes({ ...readiness, degraded: degraded.names });
   const answerCheck = createCheckAnswer(readiness.ready);
   metrics?.serveProbes?.(probes);
-  const origins = config.corsOrigins ?? (config.access === "public" ? ["*"] : []);
   const connections = connectionLimits(config);
   const descriptors = descriptorsFor(config.slots);
   if (descriptors.warning !== undefined) {
@@ -160,8 +158,7 @@ export async function startApp(
     },
     beginSpan: createBeginSpan(tracedPaths),
     logRefused: createRefusalLog(writeLine, addressOf),
-    cors: createCors(origins),
-    unreadHeaders: corsOfUnparsed(origins),
+    corsOrigins: config.corsOrigins ?? (config.access === "public" ? ["*"] : []),
     log,
   });
 

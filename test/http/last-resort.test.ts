@@ -26,7 +26,7 @@ const faults: readonly (readonly [string, Partial<ListenerOptions>])[] = [
   ["the log", { log: { error: () => broken("the log"), warn: () => {} } }],
   ["the log line of a refusal", { logRefused: () => broken("logRefused") }],
   ["the span", { beginSpan: () => broken("beginSpan") }],
-  ["CORS", { cors: () => broken("cors") }],
+  ["CORS", { corsOrigins: Object.assign([], { find: () => broken("cors") }) }],
   ["the test for RPC paths", { isRpcPath: () => broken("isRpcPath") }],
   [
     "the test for RPC paths and the log",

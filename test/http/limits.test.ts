@@ -3,7 +3,6 @@ import { type ClientHttp2Session, connect as connectHttp2 } from "node:http2";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createCors } from "../../src/http/listener/cors.ts";
 import type { ListenerOptions } from "../../src/http/listener/listener.ts";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { open, problemOf } from "./exchange.ts";
@@ -25,7 +24,7 @@ async function start(limits: Limits, more: Partial<ListenerOptions> = {}) {
     }
     return false;
   };
-  const started = await startListener([handler], limits, createCors([]), more);
+  const started = await startListener([handler], limits, [], more);
   const enter = async (from: string, bytes = "") => {
     const client = await open(started.port, from);
     onTestFinished(() => void client.socket.destroy());

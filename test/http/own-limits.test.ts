@@ -4,7 +4,6 @@ import { connect } from "node:net";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { HealthCheckRequestSchema } from "../../gen/grpc/health/v1/health_pb.ts";
-import { createCors } from "../../src/http/listener/cors.ts";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { createConstantCheck } from "../../src/protocols/connect/constant-check.ts";
 import { envelope } from "../abuse/calls.ts";
@@ -42,7 +41,7 @@ async function start(
     }
     return false;
   };
-  const started = await startListener([slow, page], limits, createCors(["*"]), { kindOf, ...more });
+  const started = await startListener([slow, page], limits, ["*"], { kindOf, ...more });
   return { ...started, held };
 }
 
@@ -218,7 +217,7 @@ describe("pages, wrong paths and preflights", () => {
       "OPTIONS /v1/eval HTTP/1.1\r\nHost: x\r\nOrigin: http://x\r\nAccess-Control-Request-Method: POST\r\nConnection: close\r\n\r\n",
     );
     expect(await closed).toContain("429 Too Many Requests");
-    const limited = await startListener([], { pagesPerAddress: 0 }, createCors(["*"]), {
+    const limited = await startListener([], { pagesPerAddress: 0 }, ["*"], {
       kindOf: () => "call",
     });
     const other = await open(limited.port);

@@ -1,5 +1,4 @@
 import { onTestFinished } from "vitest";
-import { createCors } from "../../src/http/listener/cors.ts";
 import { createListener, type Listener, type ListenerOptions } from "../../src/http/listener/listener.ts";
 import type { RequestHandler } from "../../src/http/message.ts";
 import { createProbes } from "../../src/http/pages/probes.ts";
@@ -17,7 +16,7 @@ export interface Started {
 
 export const unlimitedListener = {
   handlers: [],
-  cors: createCors([]),
+  corsOrigins: [],
   log: silentLog,
   isRpcPath: () => false,
   logRefused: () => {},
@@ -36,7 +35,7 @@ export const unlimitedListener = {
 export async function startListener(
   handlers: readonly RequestHandler[] = [],
   limits: ListenerOptions["limits"] = {},
-  cors = createCors(["*"]),
+  corsOrigins: readonly string[] = ["*"],
   more: Partial<ListenerOptions> = {},
 ): Promise<Started> {
   const errors: object[] = [];
@@ -49,7 +48,7 @@ export async function startListener(
   const listener: Listener = createListener({
     ...unlimitedListener,
     handlers: [...handlers, probes, createWelcome()],
-    cors,
+    corsOrigins,
     log,
     limits,
     ...more,

@@ -5,6 +5,7 @@ import { identifyRequest, outcomeOf } from "../../request/context.ts";
 import { createInFlight } from "../../request/in-flight.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { after, every, now, soon, turn } from "../../time/time.ts";
+import { corsOfUnparsed, createCors } from "./cors.ts";
 import { type CountRequestOptions, createCountRequest } from "./count-request.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -24,11 +25,14 @@ export interface Listener {
   stop(deadlineMs?: number): Promise<void>;
 }
 
-export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes">, CountRequestOptions {
+export interface ListenerOptions
+  extends Omit<DispatchOptions, "headersMaxBytes" | "cors">,
+    CountRequestOptions {
   readonly log: Pick<Log, "error" | "warn">;
   readonly connectionsPerAddress: number;
   readonly limits?: Partial<ListenerLimits>;
-  readonly unreadHeaders?: readonly (readonly [string, string])[];
+  /** Scripts of these origins may read the answers. `*` means all origins. */
+  readonly corsOrigins: readonly string[];
 }
 
 /** During a stop, the listener closes idle connections at this interval, in milliseconds. */
@@ -41,9 +45,13 @@ const silentMaxMs = 1000;
 const acceptMaxMs = 1000;
 
 export function createListener(options: ListenerOptions): Listener {
-  const { log, isRpcPath, logRefused, callerOf, connectionsPerAddress, isHeapFull } = options;
+  const { corsOrigins, log, isRpcPath, logRefused, callerOf, connectionsPerAddress, isHeapFull } = options;
   const limits = { ...listenerLimits, ...options.limits };
-  const answer = createDispatch({ ...options, headersMaxBytes: limits.headersMaxBytes });
+  const answer = createDispatch({
+    ...options,
+    cors: createCors(corsOrigins),
+    headersMaxBytes: limits.headersMaxBytes,
+  });
   const countRequest = createCountRequest(options, limits);
   const unread = createUnreadAnswers(limits.unreadTimeoutMs, isHeapFull);
   const logUnread = (socket: Socket, code: string) => {
@@ -68,7 +76,7 @@ export function createListener(options: ListenerOptions): Listener {
     },
     limits,
     logUnread,
-    options.unreadHeaders ?? [],
+    corsOfUnparsed(corsOrigins),
   );
   const http2 = createHttp2Server(answer, countRequest, limits, options.refuse, unread);
 

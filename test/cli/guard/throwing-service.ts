@@ -1,7 +1,6 @@
 import type { ServerResponse } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { guardRequests } from "../../../src/cli/guard-requests.ts";
-import { createCors } from "../../../src/http/listener/cors.ts";
 import { createListener } from "../../../src/http/listener/listener.ts";
 import type { NodeRequest, NodeResponse } from "../../../src/http/message.ts";
 import { openMetricsServer } from "../../../src/http/metrics-server.ts";
@@ -85,7 +84,7 @@ const listener = createListener({
       return true;
     },
   ],
-  cors: createCors([]),
+  corsOrigins: [],
   log,
   isRpcPath: () => false,
   logRefused: () => {},

@@ -19,7 +19,6 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
-import { createCors } from "../../../src/http/listener/cors.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { refuseCall, unknownMethod } from "../../../src/protocols/connect/refuse-call.ts";
 import { stateKey } from "../../../src/protocols/connect/state.ts";
@@ -49,12 +48,9 @@ function analysisRouter(): ConnectRouter {
 
 /** Starts the adapter. Requests that the adapter does not handle go to a handler that refuses unknown calls, as in the app. */
 const start = (router = analysisRouter()) =>
-  startListener(
-    [createAdapter(router), (req, res) => refuseCall(req, res, unknownMethod(req))],
-    {},
-    createCors(["*"]),
-    { isRpcPath },
-  );
+  startListener([createAdapter(router), (req, res) => refuseCall(req, res, unknownMethod(req))], {}, ["*"], {
+    isRpcPath,
+  });
 
 type ClientKind = [string, Protocol, (baseUrl: string) => Transport];
 const clients: ClientKind[] = [
