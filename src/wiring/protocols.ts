@@ -1,11 +1,9 @@
-import type { DescMethod } from "@bufbuild/protobuf";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import manifest from "../../package.json" with { type: "json" };
 import type { Access } from "../access/access.ts";
 import { createAdmitCall } from "../access/admit-call.ts";
-import { createNetworkTest } from "../access/client-address.ts";
 import { withLog } from "../calls/middleware.ts";
-import { kindOfCall, readMaxBytesOf } from "../calls/policy.ts";
+import { readMaxBytesOf } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
@@ -28,7 +26,7 @@ import { routesFromServices } from "../protocols/json/routes.ts";
 import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
 import { createPlainCalls } from "../protocols/mcp/plain-calls.ts";
 import { allowedHosts } from "../protocols/mcp/senders.ts";
-import { contextOf, mcpPath, outcomeOf } from "../request/context.ts";
+import { contextOf, mcpPath } from "../request/context.ts";
 import { apiServices, createToolImplementations, serviceNames } from "../services/routes.ts";
 import type { EventLoopLag } from "../thread/event-loop.ts";
 import type { TracedPaths } from "../tracing/server-span.ts";
@@ -61,8 +59,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 
   const json = createGateway({
     services: apiServices,
-    admitCall: (req, method: DescMethod | undefined) =>
-      admitCall(contextOf(req), outcomeOf(req), method === undefined ? "call" : kindOfCall(method)),
+    admitCall,
     calls,
     violationsOf: rules,
     validate: validate.message,
@@ -90,16 +87,13 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
   };
 
   const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
-  const isProxy = createNetworkTest(config.trustProxy);
   const mcp = createMcpEndpoint({
     plain: createPlainCalls({ calls, violationsOf: rules, validate: validate.message }),
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),
-    // Trust this header only if a trusted proxy has sent the request, because clients can forge it.
-    schemeOf: (req) =>
-      req.headers["x-forwarded-proto"] === "https" && isProxy(contextOf(req).address) ? "https" : "http",
-    admitCall: (req, kind) => admitCall(contextOf(req), outcomeOf(req), kind),
+    trustProxy: config.trustProxy,
+    admitCall,
     readBody: async (req, admitted) => {
       const text = await readJsonText(req, admitted, messageMaxBytes, bodies);
       const wanted = "one JSON-RPC message, a JSON object";

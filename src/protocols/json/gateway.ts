@@ -1,5 +1,6 @@
-import type { DescMethod, DescService } from "@bufbuild/protobuf";
-import type { AdmittedCall } from "../../access/admit-call.ts";
+import type { DescService } from "@bufbuild/protobuf";
+import type { AdmitCall, AdmittedCall } from "../../access/admit-call.ts";
+import { kindOfCall } from "../../calls/policy.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
   abortResponse,
@@ -19,12 +20,9 @@ import { exampleOf } from "./read-request.ts";
 import { kindOfRoute, type Route, routesFromServices } from "./routes.ts";
 import { sendEmpty } from "./send-answer.ts";
 
-/** Admits a call before its body is read, or rejects with a KibitzError. `method` is undefined if the request is not a call. */
-type AdmitRequest = (req: NodeRequest, method: DescMethod | undefined) => Promise<AdmittedCall>;
-
 interface GatewayOptions extends AnswerOptions {
   readonly services: readonly DescService[];
-  readonly admitCall: AdmitRequest;
+  readonly admitCall: AdmitCall;
   readonly log: Pick<Log, "error">;
 }
 
@@ -52,7 +50,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     using _ = holdCall(outcomeOf(req));
     let admitted: AdmittedCall | undefined;
     try {
-      admitted = await options.admitCall(req, route.method);
+      admitted = await options.admitCall(contextOf(req), outcomeOf(req), kindOfCall(route.method));
       // A request that closes before its body is read emits no event.
       if (isGone(res)) {
         return true;
@@ -89,7 +87,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
     headers: readonly (readonly [string, string])[] = [],
   ): Promise<true> {
     try {
-      await options.admitCall(req, undefined);
+      await options.admitCall(contextOf(req), outcomeOf(req), "call");
       sendProblem(req, res, error, headers);
     } catch (thrown) {
       sendProblem(req, res, errorFromUnknown(thrown), [...outcomeOf(req).answerHeaders]);

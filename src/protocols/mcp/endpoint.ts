@@ -1,5 +1,5 @@
 import type { ServerResponse } from "node:http";
-import type { AdmittedCall, CallKind } from "../../access/admit-call.ts";
+import type { AdmitCall, AdmittedCall } from "../../access/admit-call.ts";
 import type { ErrorCode } from "../../errors/catalog.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
@@ -38,13 +38,12 @@ import {
   refusalOfLongId,
   refusedAnswer,
 } from "./refusals.ts";
-import { createSenderCheck, type Scheme, type SendersOptions } from "./senders.ts";
+import { createSenderCheck, type SendersOptions } from "./senders.ts";
 import type { Peer } from "./server.ts";
 import { tidyMessage } from "./tidy-message.ts";
 
 interface McpEndpointOptions extends SendersOptions, Answerers {
-  readonly admitCall: (req: NodeRequest, kind: CallKind) => Promise<AdmittedCall>;
-  readonly schemeOf: (req: NodeRequest) => Scheme;
+  readonly admitCall: AdmitCall;
   /** Reads a JSON object or array. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */
   readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain | readonly unknown[]>;
   readonly version: string;
@@ -62,7 +61,7 @@ const unreadable: readonly ErrorCode[] = ["malformed_json", "invalid_type", "out
 
 /** Serves the Model Context Protocol at `POST /mcp`, without sessions. The SDK is loaded when the first message arrives. */
 export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
-  const { admitCall, schemeOf, readBody, version } = options;
+  const { admitCall, readBody, version } = options;
   const checkSender = createSenderCheck(options);
 
   async function answer(req: NodeRequest, res: NodeResponse): Promise<void> {
@@ -70,13 +69,13 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
     cancelOnLeave(res, outcome);
     let admitted: AdmittedCall | undefined;
     try {
-      checkSender(req.headers, schemeOf(req));
+      checkSender(req.headers, contextOf(req).address);
       if (req.method !== "POST") {
-        await admitCall(req, "call");
+        await admitCall(contextOf(req), outcome, "call");
         refuseMethod(req, res);
         return;
       }
-      admitted = await admitCall(req, "message");
+      admitted = await admitCall(contextOf(req), outcome, "message");
       // A request that closes before its body is read emits no event.
       if (isGone(res)) {
         return;
@@ -146,8 +145,8 @@ export function createMcpEndpoint(options: McpEndpointOptions): RequestHandler {
         left.throwIfAborted();
         // The errors and calls of each message are counted and logged like those of a request.
         Object.assign(outcome, { code: undefined, hasLine: false, isCounted: false });
-        const admitting = index === 0 ? Promise.resolve(admitted) : admitCall(req, "message");
-        answers.push(...(await answersOf(req, message, admitting, left)));
+        const own = index === 0 ? Promise.resolve(admitted) : admitCall(contextOf(req), outcome, "message");
+        answers.push(...(await answersOf(req, message, own, left)));
         hasLine ||= outcome.hasLine;
       }
       outcome.hasLine = hasLine;

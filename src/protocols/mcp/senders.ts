@@ -1,4 +1,5 @@
 import type { IncomingHttpHeaders } from "node:http";
+import { createNetworkTest } from "../../access/client-address.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/plain-text.ts";
 
@@ -7,14 +8,18 @@ export interface SendersOptions {
   readonly origins: readonly string[];
   /** The allowed host names in lower case. Undefined allows all hosts. */
   readonly hosts: readonly string[] | undefined;
+  /** The addresses and networks of proxies, which may use HTTPS in front of this server. */
+  readonly trustProxy: readonly string[];
 }
 
 /**
  * Rejects requests from web pages and to host names that the operator has not allowed. MCP requires this check.
- * `scheme` is an argument because a proxy in front of this server may use HTTPS.
+ * `address` is the address of the connection.
  */
-export function createSenderCheck({ origins, hosts }: SendersOptions) {
-  return ({ host = "", origin }: Pick<IncomingHttpHeaders, "host" | "origin">, scheme: Scheme): void => {
+export function createSenderCheck({ origins, hosts, trustProxy }: SendersOptions) {
+  const isProxy = createNetworkTest(trustProxy);
+  return (headers: IncomingHttpHeaders, address: string): void => {
+    const { host = "", origin } = headers;
     const name = URL.parse(`http://${host}`)?.hostname ?? "";
     if (hosts && !hosts.includes(name)) {
       throw new KibitzError(
@@ -25,6 +30,8 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
     if (origin === undefined || (origin !== "*" && origins.includes(origin))) {
       return;
     }
+    // Trust this header only if a trusted proxy has sent the request, because clients can forge it.
+    const scheme = headers["x-forwarded-proto"] === "https" && isProxy(address) ? "https" : "http";
     // If every host is allowed, a page with the same host name as this server may still be from somebody else.
     const isOwn =
       hosts !== undefined && URL.parse(origin)?.origin === URL.parse(`${scheme}://${host}`)?.origin;
@@ -36,9 +43,6 @@ export function createSenderCheck({ origins, hosts }: SendersOptions) {
     }
   };
 }
-
-/** The scheme in the URLs that clients use for this server. The origin of a web page contains this scheme. */
-export type Scheme = "http" | "https";
 
 const loopbackNames: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 

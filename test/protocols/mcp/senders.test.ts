@@ -9,11 +9,30 @@ import { oldMessage } from "./messages.ts";
 
 const page = "https://page.example";
 
+const proxy = "192.0.2.1";
+const anyone = "192.0.2.2";
+
 describe("allowed senders", () => {
-  const loopback = createSenderCheck({ origins: [page, "*"], hosts: allowedHosts("127.0.0.1", undefined) });
-  const anywhere = createSenderCheck({ origins: ["*"], hosts: allowedHosts("0.0.0.0", undefined) });
-  const named = createSenderCheck({ origins: [], hosts: allowedHosts("::", ["kibitz.example"]) });
-  const added = createSenderCheck({ origins: [], hosts: allowedHosts("::1", ["kibitz.example"]) });
+  const loopback = createSenderCheck({
+    origins: [page, "*"],
+    hosts: allowedHosts("127.0.0.1", undefined),
+    trustProxy: [proxy],
+  });
+  const anywhere = createSenderCheck({
+    origins: ["*"],
+    hosts: allowedHosts("0.0.0.0", undefined),
+    trustProxy: [proxy],
+  });
+  const named = createSenderCheck({
+    origins: [],
+    hosts: allowedHosts("::", ["kibitz.example"]),
+    trustProxy: [proxy],
+  });
+  const added = createSenderCheck({
+    origins: [],
+    hosts: allowedHosts("::1", ["kibitz.example"]),
+    trustProxy: [proxy],
+  });
 
   test.each([
     ["a program on loopback", loopback, { host: "localhost:8080" }],
@@ -32,12 +51,17 @@ describe("allowed senders", () => {
     ["a program that uses a configured host name of a loopback server", added, { host: "kibitz.example" }],
     ["a loopback program although a host name is configured", added, { host: "localhost" }],
   ])("/mcp accepts requests from %s", (_, check, headers) => {
-    expect(() => check(headers, "http")).not.toThrow();
+    expect(() => check(headers, anyone)).not.toThrow();
   });
 
   test("/mcp behind an HTTPS proxy accepts requests from a page with the same host name as the server", () => {
-    const headers = { host: "kibitz.example", origin: "https://kibitz.example" };
-    expect(() => named(headers, "https")).not.toThrow();
+    const headers = {
+      host: "kibitz.example",
+      origin: "https://kibitz.example",
+      "x-forwarded-proto": "https",
+    };
+    expect(() => named(headers, proxy)).not.toThrow();
+    expect(() => named(headers, anyone)).toThrow(expect.objectContaining({ code: "origin_not_allowed" }));
   });
 
   test.each([
@@ -88,7 +112,7 @@ describe("allowed senders", () => {
     ],
     ["a program without a Host header", loopback, {}, "host_not_allowed"],
   ])("/mcp refuses requests from %s", (_, check, headers, code) => {
-    expect(() => check(headers, "http")).toThrow(expect.objectContaining({ code }));
+    expect(() => check(headers, anyone)).toThrow(expect.objectContaining({ code }));
   });
 });
 
