@@ -232,6 +232,15 @@ describe("the express place", () => {
     expect(scheduler.status().refused).toBe(0);
   });
 
+  test("a short search that is next in the queue is in first position, although other short searches wait longer for the express place", async () => {
+    const { scheduler } = await full(1);
+    for (const account of ["first", "second", "third"]) {
+      await enter(scheduler, { account, expectedMs: 200 });
+    }
+    const shortest = await enter(scheduler, { account: "shortest", expectedMs: 10 });
+    expect(shortest.readPosition()?.place).toBe(1);
+  });
+
   test("a second short search of an account is not refused while the first search runs", async () => {
     const { scheduler } = await full(1);
     const first = await enter(scheduler, { account: "other" });
