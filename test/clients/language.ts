@@ -9,6 +9,11 @@ export interface Program {
   readonly env?: Readonly<Record<string, string>>;
 }
 
+/** A program that calls Kibitz with code that is generated from the OpenAPI document. */
+export interface GeneratedClient extends Program {
+  readonly needs: readonly Need[];
+}
+
 export interface Language {
   readonly name: string;
   readonly needs: readonly Need[];

@@ -4,16 +4,16 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { beforeAll, describe, expect, test } from "vitest";
 import { post } from "../../contract/protocols/post.ts";
-import type { Plain } from "../../contract/protocols/protocol.ts";
 import { describeWith, rowsWith } from "../../support/needs.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
-import { italianGame } from "../cases.ts";
+import type { GeneratedClient } from "../language.ts";
 import { runProgram } from "../run-program.ts";
-import { type GeneratedClient, generatedClients, pythonPrograms, useNpmTools } from "./clients.ts";
+import { generatedClients, pythonClient } from "./clients.ts";
+import { linkNpmPackages, npmFolder, pythonPrograms } from "./packages.ts";
+import { testReadings } from "./readings.ts";
 
-/** Each generated client sends four requests: an evaluation, an invalid request, a batch and a review. */
 const app = useApp();
 const folder = useTemporaryFolder();
 const root = fileURLToPath(new URL("../../..", import.meta.url));
@@ -22,9 +22,7 @@ const read = (name: string) => readFileSync(join(root, name), "utf8");
 describe.each(generatedClients.flatMap((client) => rowsWith(client.needs, client)))(
   "a client from $name",
   ({ command, cwd, env }: GeneratedClient) => {
-    test("a generated client reads an evaluation, a problem document, a batch and a review", async () => {
-      await expectAllRead(await runProgram([...command, app.url], { cwd, ...(env && { env }) }));
-    });
+    testReadings(app, (...addresses) => runProgram([...command, ...addresses], { cwd, ...(env && { env }) }));
   },
 );
 
@@ -33,19 +31,18 @@ describe("a client from openapi-typescript", () => {
   const run = (...command: readonly string[]) => runProgram([process.execPath, ...command], { cwd: folder });
 
   beforeAll(async () => {
-    await useNpmTools(folder);
+    await cp(join(npmFolder, "package.json"), join(folder, "package.json"));
+    await linkNpmPackages(folder);
     const [command = ""] = generating.exec(apiSection) ?? [];
     expect(await runAsWritten(command)).toContain("openapi-typescript 7.13.0");
-    await cp(join(root, "test/clients/generated/typescript/main.ts"), join(folder, "main.ts"));
+    await cp(join(root, "test/clients/generated/typescript/openapi-fetch/main.ts"), join(folder, "main.ts"));
     await writeFile(join(folder, "example.ts"), linesIn("ts"));
     const options = "--noEmit --strict --skipLibCheck --target esnext --module nodenext --types node";
     const imports = "--allowImportingTsExtensions";
     await run("node_modules/typescript/bin/tsc", ...options.split(" "), imports, "main.ts", "example.ts");
   });
 
-  test("a client from openapi-typescript reads an evaluation, a problem document, a batch and a review", async () => {
-    await expectAllRead(await run("main.ts", app.url));
-  });
+  testReadings(app, (...addresses) => run("main.ts", ...addresses));
 
   test("the openapi-typescript command and the code in docs/api.md generate a client and print the summary", async () => {
     expect(await run("example.ts")).toBe(await summary());
@@ -67,9 +64,8 @@ describeWith("python")("the example of a client from openapi-python-client", () 
   const publicApp = useApp({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans });
 
   test("the example of a client from openapi-python-client evaluates, reviews, waits for the rate limit, and reduces its depth after a refusal", async () => {
-    const client = generatedClients.find(({ name }) => name === "openapi-python-client");
     const program = [join(pythonPrograms, "python"), join(root, "examples/python/openapi_client.py")];
-    const printed = await runProgram([...program, publicApp.url], { env: { ...client?.env } });
+    const printed = await runProgram([...program, publicApp.url], { env: { ...pythonClient.env } });
     const lines = printed.trimEnd().split("\n");
     const isWait = (line: string) => /^rate limited, waiting [1-6] s$/.test(line);
     expect(lines.filter(isWait)).not.toEqual([]);
@@ -102,33 +98,4 @@ function runAsWritten(command: string): Promise<string> {
 async function summary(): Promise<string> {
   const { body } = await post(`${app.url}/v1/eval`, { fen: "startpos", depth: 10 });
   return `${body.summary}\n`;
-}
-
-async function expectAllRead(printed: string): Promise<void> {
-  const ask = async (path: string, request: object) => (await post(app.url + path, { ...request })).body;
-  const first = (await ask("/v1/eval", { fen: italianGame })) as Plain & { score: Plain };
-  const refused = (await ask("/v1/eval", { fen: "no position" })) as { errors: readonly Plain[] };
-  const review = await ask("/v1/review", { moves: ["f3", "e5", "g4", "Qh4#"], depth: 8 });
-  const { cp } = first.score;
-  expect(cp).toEqual(expect.any(Number));
-  expect(JSON.parse(printed)).toEqual({
-    first: {
-      cp,
-      best: expect.stringMatching(/^[a-h][1-8][a-h][1-8]$/),
-      bound: "exact",
-      summary: first.summary,
-    },
-    refused: {
-      status: 400,
-      code: "invalid_fen",
-      next_action: "fix_request",
-      pointers: refused.errors.map(({ pointer }) => pointer),
-    },
-    batch: [
-      { index: 0, cp: expect.any(Number), mate: null, problem: null },
-      { index: 1, cp: null, mate: 1, problem: null },
-      { index: 2, cp: null, mate: null, problem: "invalid_fen" },
-    ],
-    review: { summary: review.summary, judgements: ["inaccuracy", null, "blunder", null] },
-  });
 }

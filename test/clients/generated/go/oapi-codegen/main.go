@@ -1,4 +1,4 @@
-// Calls Kibitz with what oapi-codegen has generated: oapi-codegen <address>.
+// Calls Kibitz with what oapi-codegen has generated: oapi-codegen <address> <address of a newer Kibitz>.
 package main
 
 import (
@@ -12,66 +12,96 @@ import (
 
 type object = map[string]any
 
+const (
+	fen  = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
+	mate = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1"
+)
+
+var ctx = context.Background()
+
 func main() {
-	client, err := kibitz.NewClientWithResponses(os.Args[1])
-	check(err)
-	ctx := context.Background()
+	service, newer := clientOf(os.Args[1]), clientOf(os.Args[2])
+	evaluation := evaluate(service, fen).JSON200
 
-	const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
-	first, err := client.EvaluateWithResponse(ctx, kibitz.AnalysisRequest{Fen: fen})
-	check(err)
-
-	answer, err := client.EvaluateWithResponse(ctx, kibitz.AnalysisRequest{Fen: "no position"})
-	check(err)
-	refused := answer.ApplicationproblemJSON400
+	problem := evaluate(service, "FEN: "+fen).ApplicationproblemJSON400
 	pointers := []string{}
-	for _, fault := range refused.Errors {
+	for _, fault := range problem.Errors {
 		pointers = append(pointers, fault.Pointer)
 	}
 
-	items, err := client.EvaluateBatchWithResponse(ctx, kibitz.EvaluateBatchRequest{Requests: []kibitz.AnalysisRequest{
-		withDepth(fen, 8),
-		withDepth("6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1", 8),
-		{Fen: "no position"},
-	}})
+	batch, err := service.EvaluateBatchWithResponse(ctx, kibitz.EvaluateBatchRequest{
+		Requests: []kibitz.AnalysisRequest{withDepth(fen, 8), withDepth(mate, 8), {Fen: "no position"}},
+	})
 	check(err)
-	batch := []object{}
-	for _, item := range *items.JSON200 {
-		seen := object{"index": item.Index, "cp": nil, "mate": nil, "problem": nil}
+	mates, codes := []*int32{}, []*string{}
+	for _, item := range *batch.JSON200 {
+		var mate *int32
 		if item.Result != nil {
-			seen["cp"] = item.Result.Score.Cp
-			seen["mate"] = item.Result.Score.Mate
+			mate = item.Result.Score.Mate
 		}
+		var code *string
 		if item.Problem != nil {
-			seen["problem"] = item.Problem.Code
+			code = &item.Problem.Code
 		}
-		batch = append(batch, seen)
+		mates, codes = append(mates, mate), append(codes, code)
 	}
 
-	moves, depth := []string{"f3", "e5", "g4", "Qh4#"}, 8
-	review, err := client.ReviewGameWithResponse(ctx, kibitz.ReviewGameRequest{Moves: &moves, Depth: &depth})
-	check(err)
-	judgements := []any{}
-	for _, move := range review.JSON200.Moves {
+	review := reviewGame(service)
+	judgements := []*string{}
+	for _, move := range review.Moves {
 		judgements = append(judgements, move.Judgement)
+	}
+	newerEvaluation, newerReview := evaluate(newer, fen).JSON200, reviewGame(newer)
+	phases := []string{}
+	for _, move := range newerReview.Moves {
+		phases = append(phases, move.Phase)
 	}
 
 	check(json.NewEncoder(os.Stdout).Encode(object{
-		"first": object{
-			"cp":      first.JSON200.Score.Cp,
-			"best":    first.JSON200.BestMove.Uci,
-			"bound":   first.JSON200.Score.Bound,
-			"summary": first.JSON200.Summary,
+		"answers": object{
+			"evaluation":       evaluation,
+			"problem":          problem,
+			"batch":            batch.JSON200,
+			"review":           review,
+			"newer_evaluation": newerEvaluation,
+			"newer_review":     newerReview,
 		},
-		"refused": object{
-			"status":      refused.Status,
-			"code":        refused.Code,
-			"next_action": refused.NextAction,
-			"pointers":    pointers,
+		"fields": object{
+			"cp":             evaluation.Score.Cp,
+			"mate":           evaluation.Score.Mate,
+			"best":           evaluation.BestMove.Uci,
+			"promotion":      evaluation.BestMove.Promotion,
+			"terminal":       evaluation.Terminal,
+			"code":           problem.Code,
+			"pointers":       pointers,
+			"retry_after_ms": problem.RetryAfterMs,
+			"mates":          mates,
+			"codes":          codes,
+			"judgements":     judgements,
+			"bound":          newerEvaluation.Score.Bound,
+			"stop_reason":    newerEvaluation.Search.StopReason,
+			"phases":         phases,
 		},
-		"batch":  batch,
-		"review": object{"summary": review.JSON200.Summary, "judgements": judgements},
 	}))
+}
+
+func clientOf(address string) *kibitz.ClientWithResponses {
+	client, err := kibitz.NewClientWithResponses(address)
+	check(err)
+	return client
+}
+
+func evaluate(client *kibitz.ClientWithResponses, fen string) *kibitz.EvaluateResponse {
+	answer, err := client.EvaluateWithResponse(ctx, kibitz.AnalysisRequest{Fen: fen})
+	check(err)
+	return answer
+}
+
+func reviewGame(client *kibitz.ClientWithResponses) *kibitz.GameReview {
+	moves, depth := []string{"f3", "e5", "g4", "Qh4#"}, 8
+	answer, err := client.ReviewGameWithResponse(ctx, kibitz.ReviewGameRequest{Moves: &moves, Depth: &depth})
+	check(err)
+	return answer.JSON200
 }
 
 func withDepth(fen string, depth int) kibitz.AnalysisRequest {
