@@ -6,7 +6,6 @@ import { countError, reportWindows } from "../access/admit-call.ts";
 import type { Limits } from "../access/limits.ts";
 import { hasRateLimitHeaders } from "../access/rate-limit-fields.ts";
 import { errorFromUnknown, KibitzError, refuseViolations } from "../errors/errors.ts";
-import type { CallLine } from "../log/call-line.ts";
 import { ClientDisconnected } from "../request/context.ts";
 import { now } from "../time/time.ts";
 import { beginSpan, withSpan } from "../tracing/spans.ts";
@@ -14,6 +13,7 @@ import type { Call, Handler } from "./call.ts";
 import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { createRequestWriter } from "./plain/write-message.ts";
 import { batchMethods, isCounted, requestMaxBytes } from "./policy.ts";
+import type { ReportCall } from "./report-call.ts";
 import type { Rules } from "./rules.ts";
 import { createSuggest, type ValidateMessage } from "./suggest.ts";
 
@@ -24,11 +24,11 @@ export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
   rules: Rules,
   validate: ValidateMessage,
-  write: CallLine,
+  reportCall: ReportCall,
 ): readonly Middleware[] {
   return [
     inOwnSpan,
-    withLog(write),
+    withReport(reportCall),
     withSuggestions(validate),
     withLimits(limits),
     withRules(rules),
@@ -63,7 +63,7 @@ function inSpan(span: Span | undefined, messages: AsyncIterable<Message>): Async
   };
 }
 
-export function withLog(write: CallLine): Middleware {
+export function withReport(reportCall: ReportCall): Middleware {
   return around(async function* (messages, _, call) {
     const { method, request, outcome, account } = call;
     const startedAt = now();
@@ -96,7 +96,7 @@ export function withLog(write: CallLine): Middleware {
         limit: "thrown" in end ? outcome.limit : undefined,
         err: end.code === "internal" ? end.thrown : undefined,
       };
-      write(request, { code: end.code, startedAt, address: account.address, fields });
+      reportCall(request, { code: end.code, startedAt, address: account.address, fields });
     }
   });
 }

@@ -1,13 +1,9 @@
-import { createHmac, randomBytes } from "node:crypto";
-import type { Meter } from "../metrics/meter.ts";
-import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
+import type { RequestContext } from "../request/context.ts";
 import { outsideRequests } from "../request/owner.ts";
-import { echo } from "../text/plain-text.ts";
 import { after, now } from "../time/time.ts";
-import { traceCallEnd } from "../tracing/server-span.ts";
 import type { Log, LogFields } from "./log.ts";
 
-interface CallEnd {
+export interface CallEnd {
   readonly code: string;
   /** By `now()`. */
   readonly startedAt: number;
@@ -21,22 +17,18 @@ export type CallFields = Pick<
   "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
 >;
 
-/** Call this once for each request, even if the request is rejected before its body is read. */
+/** Writes the log line of a call. */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
   log: Log,
   showAddress: (address: string) => string | undefined,
   level: "info" | "debug" = "info",
-  meter?: Pick<Meter, "call">,
   refusalLinesMax = usualRefusalLinesMax,
 ): CallLine {
   const hasLine = createRefusalSummary(log, refusalLinesMax);
-  return (context, end) => {
-    const { id: requestId, protocol, traceparent } = context;
-    const { code, startedAt, endedAt, address, fields } = end;
-    const exactMs = (endedAt ?? now()) - startedAt;
-    const ms = Math.round(exactMs * 10) / 10;
+  return ({ id: requestId, protocol, traceparent }, { code, startedAt, endedAt, address, fields }) => {
+    const ms = Math.round(((endedAt ?? now()) - startedAt) * 10) / 10;
     const [, trace_id, span_id] = traceparent?.split("-") ?? [];
     const line = {
       requestId,
@@ -51,10 +43,6 @@ export function createCallLine(
     if (hasLine(code)) {
       log[code === "internal" ? "error" : level](line, "call");
     }
-    const { method, request, limit } = fields;
-    const called = request === undefined ? method : undefined;
-    meter?.call({ protocol, method: called, code, limit, seconds: exactMs / 1000, traceparent });
-    traceCallEnd(context, end);
   };
 }
 
@@ -92,56 +80,4 @@ function createRefusalSummary(log: Log, linesMax: number): (code: string) => boo
     unlogged.set(code, (unlogged.get(code) ?? 0) + 1);
     return false;
   };
-}
-
-/** Logs requests that are rejected before an RPC method is called. Call the returned function after each response. */
-export function createRefusalLog(
-  write: CallLine,
-  addressOf: (request: RequestContext) => string,
-): (req: { readonly method?: string | undefined }, startedAt: number) => void {
-  return (req, startedAt) => {
-    const { code, limit, hasLine, answeredAt: endedAt } = outcomeOf(req);
-    if (hasLine || code === undefined) {
-      return;
-    }
-    const request = contextOf(req);
-    const fields = { method: req.method ?? "", request: echo(request.path), limit };
-    write(request, { code, startedAt, endedAt, address: addressOf(request), fields });
-  };
-}
-
-type AddressForm = "none" | "truncated" | "hashed" | "full";
-
-const dayMs = 86_400_000;
-
-/**
- * - `truncated`: the network, such as 203.0.113.0/24 or 2001:db8:7::/48
- * - `hashed`: the same hash for a caller during one day
- */
-export function createAddressShower(form: AddressForm, clock = now): (address: string) => string | undefined {
-  switch (form) {
-    case "none":
-      return () => undefined;
-    case "truncated":
-      return truncated;
-    case "hashed": {
-      let secret = { day: -1, bytes: randomBytes(32) };
-      return (address) => {
-        const day = Math.floor(clock() / dayMs);
-        if (day !== secret.day) {
-          secret = { day, bytes: randomBytes(32) };
-        }
-        return createHmac("sha256", secret.bytes).update(address).digest("hex").slice(0, 16);
-      };
-    }
-    case "full":
-      return (address) => address;
-  }
-}
-
-function truncated(address: string): string {
-  if (address.includes(":")) {
-    return `${address.split(":", 3).join(":")}::/48`;
-  }
-  return address.includes(".") ? `${address.split(".", 3).join(".")}.0/24` : address;
 }

@@ -1,4 +1,5 @@
 import type { Access } from "../access/access.ts";
+import { createRefusalReport, createReportCall } from "../calls/report-call.ts";
 import type { Engines } from "../engine/engines.ts";
 import { createBodyBudget } from "../http/body-budget.ts";
 import type { ListenerLimits } from "../http/listener/limits.ts";
@@ -10,8 +11,9 @@ import { createProbes } from "../http/pages/probes.ts";
 import { createProblemPages } from "../http/pages/problems.ts";
 import { createWebPage } from "../http/pages/web-page.ts";
 import { createWelcome } from "../http/pages/welcome.ts";
-import { createAddressShower, createCallLine, createRefusalLog } from "../log/call-line.ts";
+import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
+import { createAddressShower } from "../log/show-address.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import type { RequestContext } from "../request/context.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
@@ -93,13 +95,8 @@ export async function startApp(
   let stopped: Promise<void> | undefined;
 
   const meter = metrics?.meter;
-  const writeLine = createCallLine(
-    log,
-    createAddressShower(config.logAddresses),
-    "info",
-    meter,
-    refusalLinesMax,
-  );
+  const showAddress = createAddressShower(config.logAddresses);
+  const reportCall = createReportCall(createCallLine(log, showAddress, "info", refusalLinesMax), meter);
   const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
   const isHeapFull = createHeapCheck();
   const bodies = createBodyBudget({
@@ -157,7 +154,7 @@ export async function startApp(
       ...listenerLimits,
     },
     beginSpan: createBeginSpan(tracedPaths),
-    logRefused: createRefusalLog(writeLine, addressOf),
+    reportRefused: createRefusalReport(reportCall, addressOf),
     corsOrigins: config.corsOrigins ?? (config.access === "public" ? ["*"] : []),
     log,
   });
@@ -172,7 +169,7 @@ export async function startApp(
     const opened = await openService(config, log, opening, {
       port,
       degraded,
-      writeLine,
+      reportCall,
       meter,
       redis: redisTimes,
       times,
@@ -193,7 +190,7 @@ export async function startApp(
       bodies,
       config,
       heartbeatMs,
-      writeLine,
+      reportCall,
       log,
     });
 

@@ -1,7 +1,7 @@
 import type { Access } from "../access/access.ts";
+import type { ReportCall } from "../calls/report-call.ts";
 import type { Engines } from "../engine/engines.ts";
 import { KibitzError } from "../errors/errors.ts";
-import type { CallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
 import { after, every, type Timer } from "../time/time.ts";
@@ -32,7 +32,7 @@ const answerMaxMs = 5000;
 interface OpenServiceOptions {
   readonly port: number;
   readonly degraded: Degraded;
-  readonly writeLine: CallLine;
+  readonly reportCall: ReportCall;
   readonly meter?: Meter | undefined;
   readonly redis?: Partial<SharingTimes> | undefined;
   readonly times: Partial<ServiceTimes>;
@@ -57,7 +57,7 @@ export async function openService(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  { port, degraded, writeLine, meter, redis: redisTimes, times, onAccess }: OpenServiceOptions,
+  { port, degraded, reportCall, meter, redis: redisTimes, times, onAccess }: OpenServiceOptions,
 ): Promise<OpenService> {
   const { drainMs, ...storeTimes } = { ...serviceTimes, ...times };
   await using open = new AsyncDisposableStack();
@@ -74,7 +74,7 @@ export async function openService(
     ending: ending.signal,
     store,
     shared: node?.answers,
-    writeLine,
+    reportCall,
     meter,
   });
   node?.announce(service, port);

@@ -2,15 +2,16 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import manifest from "../../package.json" with { type: "json" };
 import type { Access } from "../access/access.ts";
 import { createAdmitCall } from "../access/admit-call.ts";
-import { withLog } from "../calls/middleware.ts";
+import { withReport } from "../calls/middleware.ts";
 import { readMaxBytesOf } from "../calls/policy.ts";
 import { createCalls } from "../calls/register.ts";
+import { createReportCall, type ReportCall } from "../calls/report-call.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
 import type { RequestKind } from "../http/listener/count-request.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
 import { sendProblem } from "../http/send-problem.ts";
-import { type CallLine, createCallLine } from "../log/call-line.ts";
+import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
 import { createConnectAdapter } from "../protocols/connect/adapter.ts";
@@ -47,14 +48,14 @@ interface ProtocolsOptions {
   readonly bodies: BodyBudget;
   readonly config: Pick<Config, "host" | "allowedHosts" | "corsOrigins" | "trustProxy">;
   readonly heartbeatMs: number | undefined;
-  readonly writeLine: CallLine;
+  readonly reportCall: ReportCall;
   readonly log: Log;
 }
 
 /** Each protocol authenticates its requests, and reports errors in its own format. */
 export function createProtocols(service: Service, options: ProtocolsOptions): Protocols {
   const { rules, validate, rulebook, beginWork, calls } = service;
-  const { access, lag, bodies, config, heartbeatMs, writeLine, log } = options;
+  const { access, lag, bodies, config, heartbeatMs, reportCall, log } = options;
   const admitCall = createAdmitCall(access, lag.isLasting);
 
   const json = createGateway({
@@ -100,7 +101,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
       return text.trimStart().startsWith("[") ? readJsonArray(text, wanted) : readJsonObject(text, wanted);
     },
     version: manifest.version,
-    writeLine,
+    reportCall,
     log,
   });
 
@@ -122,8 +123,11 @@ export function createHealthAndReflection(
   meter: Meter | undefined,
 ): RequestHandler {
   const implementations = createToolImplementations(state);
-  const write = createCallLine(log, () => undefined, "debug", meter);
-  const calls = createCalls(implementations, [withLog(write)]);
+  const reportCall = createReportCall(
+    createCallLine(log, () => undefined, "debug"),
+    meter,
+  );
+  const calls = createCalls(implementations, [withReport(reportCall)]);
   const services = implementations.map(({ service }) => service);
   return createConnectAdapter({ handlers: createHandlers({ services, calls, bodies }), bodies });
 }

@@ -8,11 +8,13 @@ import { createSharing, type SharingOptions } from "../analysis/share-searches.t
 import { createPositionCache, type KnownEngines } from "../analysis/validate-request.ts";
 import { apiMiddleware } from "../calls/middleware.ts";
 import { type Calls, createCalls } from "../calls/register.ts";
+import { createReportCall, type ReportCall } from "../calls/report-call.ts";
 import { createRulebook, type Rulebook } from "../calls/rulebook.ts";
 import { createRules, type Rules } from "../calls/rules.ts";
 import type { Engines } from "../engine/engines.ts";
-import { type CallLine, createAddressShower, createCallLine } from "../log/call-line.ts";
+import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
+import { createAddressShower } from "../log/show-address.ts";
 import type { Meter } from "../metrics/meter.ts";
 import { createCharge } from "../services/charge.ts";
 import { createImplementations } from "../services/routes.ts";
@@ -39,8 +41,8 @@ export interface Service {
 export interface ServiceOptions {
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
-  /** Writes the log line of a call. By default, the settings decide how addresses are logged. */
-  readonly writeLine?: CallLine;
+  /** By default, the settings decide how addresses are logged. */
+  readonly reportCall?: ReportCall;
   readonly meter?: Meter | undefined;
   /** Aborts when the server has to end. Calls that still wait or search are then rejected with the abort reason. */
   readonly ending?: AbortSignal;
@@ -56,7 +58,7 @@ export function createService(
     shared,
     meter,
     ending,
-    writeLine = createCallLine(log, createAddressShower(config.logAddresses), "info", meter),
+    reportCall = createReportCall(createCallLine(log, createAddressShower(config.logAddresses)), meter),
   }: ServiceOptions = {},
 ): Service {
   const beginWork = createTimeSlicer();
@@ -91,7 +93,7 @@ export function createService(
     searchesAtOnce: config.slots + 1,
     log,
   });
-  const calls = createCalls(implementations, apiMiddleware(access, rules, validate.message, writeLine));
+  const calls = createCalls(implementations, apiMiddleware(access, rules, validate.message, reportCall));
   const rulebook = createRulebook({ beginWork, charge });
   return { analyzer, scheduler, engines, rules, validate, rulebook, beginWork, calls };
 }

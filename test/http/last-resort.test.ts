@@ -24,7 +24,7 @@ const beginsAndBreaks: RequestHandler = ({ url }, res) => {
 const faults: readonly (readonly [string, Partial<ListenerOptions>])[] = [
   ["the refusal of a call", { refuse: () => broken("refuse") }],
   ["the log", { log: { error: () => broken("the log"), warn: () => {} } }],
-  ["the log line of a refusal", { logRefused: () => broken("logRefused") }],
+  ["the log line of a refusal", { reportRefused: () => broken("reportRefused") }],
   ["the span", { beginSpan: () => broken("beginSpan") }],
   ["CORS", { corsOrigins: Object.assign([], { find: () => broken("cors") }) }],
   ["the test for RPC paths", { isRpcPath: () => broken("isRpcPath") }],
@@ -74,7 +74,7 @@ test("the steps after a response all run, even if the first one throws", async (
     {},
     undefined,
     {
-      logRefused: () => broken("logRefused"),
+      reportRefused: () => broken("reportRefused"),
       beginSpan: () => span,
     },
   );

@@ -19,7 +19,7 @@ export const unlimitedListener = {
   corsOrigins: [],
   log: silentLog,
   isRpcPath: () => false,
-  logRefused: () => {},
+  reportRefused: () => {},
   refuse: (error, req, res) => sendProblem(req, res, error),
   callerOf: ({ address }) => address,
   connectionsPerAddress: Number.POSITIVE_INFINITY,

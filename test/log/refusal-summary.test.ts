@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { createReportCall } from "../../src/calls/report-call.ts";
 import { createCallLine } from "../../src/log/call-line.ts";
 import { type LogFields, silentLog } from "../../src/log/log.ts";
 import { localContext } from "../../src/request/context.ts";
@@ -15,10 +16,14 @@ function start() {
   const keep = (fields: LogFields, message: string) => void lines.push([message, fields]);
   const counted: (string | undefined)[] = [];
   const meter = { call: ({ code }: { readonly code: string }) => counted.push(code) };
-  const write = createCallLine({ ...silentLog, info: keep, error: keep }, () => undefined, "info", meter);
+  const log = { ...silentLog, info: keep, error: keep };
+  const report = createReportCall(
+    createCallLine(log, () => undefined),
+    meter,
+  );
   const call = (code: string, times: number) => {
     for (let count = 0; count < times; count++) {
-      write(localContext(), { code, startedAt: 0, address: "", fields: {} });
+      report(localContext(), { code, startedAt: 0, address: "", fields: {} });
     }
   };
   return { lines, counted, call };

@@ -2,10 +2,11 @@ import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Access } from "../../src/access/access.ts";
 import { type AdmitCall, type AdmittedCall, createAdmitCall } from "../../src/access/admit-call.ts";
 import { kindOfCall } from "../../src/calls/policy.ts";
+import { createRefusalReport } from "../../src/calls/report-call.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
 import { type Engines, startEngines } from "../../src/engine/engines.ts";
 import { errorFromUnknown, KibitzError } from "../../src/errors/errors.ts";
-import { createCallLine, createRefusalLog } from "../../src/log/call-line.ts";
+import { createCallLine } from "../../src/log/call-line.ts";
 import type { Log, LogFields } from "../../src/log/log.ts";
 import {
   ClientDisconnected,
@@ -108,8 +109,8 @@ export function startNode({
   const hasNonsense = faults.some(({ kind }) => kind === "engine answers nonsense");
   const log = createLog();
   const degraded = createDegraded();
-  const writeLine = createCallLine(log, () => undefined);
-  const logRefused = createRefusalLog(writeLine, ({ address }) => address);
+  const reportCall = createCallLine(log, () => undefined);
+  const reportRefused = createRefusalReport(reportCall, ({ address }) => address);
   const active = new Set<SentCall>();
   /** The calls that have an answer that their client has not read yet. */
   const unread = new Set<SentCall>();
@@ -160,7 +161,7 @@ export function startNode({
     const opened = await openService(config, log, opening, {
       port: 8080,
       degraded,
-      writeLine,
+      reportCall,
       times: {},
       onAccess(created) {
         access = created;
@@ -205,7 +206,7 @@ export function startNode({
     const close = () => {
       if (!isClosed) {
         isClosed = true;
-        logRefused(req, startedAt);
+        reportRefused(req, startedAt);
         closeCall(outcome);
       }
     };

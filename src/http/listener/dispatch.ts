@@ -29,7 +29,7 @@ export interface DispatchOptions {
   readonly headersMaxBytes: number;
   readonly isRpcPath: (path: string) => boolean;
   /** Called after each response, to log requests that did not become a call. */
-  readonly logRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
+  readonly reportRefused: (req: Pick<NodeRequest, "method">, startedAt: number) => void;
   readonly refuse: Refuse;
   /** Begins the trace span of a request. Not called for a preflight. */
   readonly beginSpan?: BeginSpan | undefined;
@@ -49,7 +49,7 @@ export function createDispatch({
   log,
   headersMaxBytes,
   isRpcPath,
-  logRefused,
+  reportRefused,
   refuse,
   beginSpan,
 }: DispatchOptions) {
@@ -144,7 +144,7 @@ export function createDispatch({
     const startedAt = now();
     res.once("close", () => {
       const outcome = outcomeOf(req);
-      attempt(() => logRefused(req, startedAt));
+      attempt(() => reportRefused(req, startedAt));
       attempt(() => span?.answered(res.headersSent ? res.statusCode : undefined, outcome.hasLine));
       attempt(() => closeCall(outcome));
     });

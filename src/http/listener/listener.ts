@@ -45,7 +45,7 @@ const silentMaxMs = 1000;
 const acceptMaxMs = 1000;
 
 export function createListener(options: ListenerOptions): Listener {
-  const { corsOrigins, log, isRpcPath, logRefused, callerOf, connectionsPerAddress, isHeapFull } = options;
+  const { corsOrigins, log, isRpcPath, reportRefused, callerOf, connectionsPerAddress, isHeapFull } = options;
   const limits = { ...listenerLimits, ...options.limits };
   const answer = createDispatch({
     ...options,
@@ -58,7 +58,7 @@ export function createListener(options: ListenerOptions): Listener {
     const unread = { method: "", url: "", headers: {}, socket };
     const { id } = identifyRequest(unread, isRpcPath);
     outcomeOf(unread).code = code;
-    logRefused(unread, now());
+    reportRefused(unread, now());
     return id;
   };
   const http1 = createHttp1Server(

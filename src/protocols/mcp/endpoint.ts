@@ -1,5 +1,6 @@
 import type { ServerResponse } from "node:http";
 import type { AdmitCall, AdmittedCall } from "../../access/admit-call.ts";
+import type { ReportCall } from "../../calls/report-call.ts";
 import type { ErrorCode } from "../../errors/catalog.ts";
 import { errorFromUnknown, KibitzError } from "../../errors/errors.ts";
 import {
@@ -13,7 +14,6 @@ import {
   writePart,
 } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
-import type { CallLine } from "../../log/call-line.ts";
 import type { Log } from "../../log/log.ts";
 import {
   ClientDisconnected,
@@ -47,7 +47,7 @@ interface McpEndpointOptions extends SendersOptions, Answerers {
   /** Reads a JSON object or array. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */
   readonly readBody: (req: NodeRequest, admitted: AdmittedCall) => Promise<Plain | readonly unknown[]>;
   readonly version: string;
-  readonly writeLine: CallLine;
+  readonly reportCall: ReportCall;
   readonly log: Pick<Log, "error">;
 }
 
@@ -240,7 +240,7 @@ function peerOf(
   req: NodeRequest,
   admitted: AdmittedCall,
   left: AbortSignal,
-  { plain, rulebook, writeLine, log }: McpEndpointOptions,
+  { plain, rulebook, reportCall, log }: McpEndpointOptions,
 ) {
   const request = contextOf(req);
   const outcome = outcomeOf(req);
@@ -259,7 +259,7 @@ function peerOf(
         hasPlayed() {
           outcome.hasLine = true;
           const fields = { method: "PlayMoves", ...(account.key && { key: account.key.id }) };
-          writeLine(request, { code: "ok", startedAt, address: account.address, fields });
+          reportCall(request, { code: "ok", startedAt, address: account.address, fields });
         },
       });
     },

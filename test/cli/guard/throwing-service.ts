@@ -87,7 +87,7 @@ const listener = createListener({
   corsOrigins: [],
   log,
   isRpcPath: () => false,
-  logRefused: () => {},
+  reportRefused: () => {},
   refuse: (error, req, res) => sendProblem(req, res, error),
   callerOf: ({ address, forwardedFor }) => {
     if (address === brokenAddress || forwardedFor === brokenAddress) {

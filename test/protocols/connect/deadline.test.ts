@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { withLog } from "../../../src/calls/middleware.ts";
+import { withReport } from "../../../src/calls/middleware.ts";
 import { createCalls } from "../../../src/calls/register.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
@@ -13,7 +13,7 @@ test("if the deadline passes while the handler waits for a Node timer, the clien
   const sleeping = async (_: unknown, { signal }: { readonly signal: AbortSignal }) =>
     (await sleep(60_000, undefined, { signal })) as never;
   const implementation = { service: AnalysisService, methods: { evaluate: sleeping } as never };
-  const calls = createCalls([implementation], [withLog(() => {})]);
+  const calls = createCalls([implementation], [withReport(() => {})]);
   const evaluateAlone = { ...AnalysisService, methods: [AnalysisService.method.evaluate] };
   const handlers = createHandlers({ services: [evaluateAlone], calls, bodies });
   const adapter = createConnectAdapter({ handlers, bodies });

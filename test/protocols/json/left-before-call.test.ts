@@ -1,8 +1,9 @@
 import { request } from "node:http";
 import { gzipSync } from "node:zlib";
 import { expect, test, vi } from "vitest";
+import { createRefusalReport } from "../../../src/calls/report-call.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
-import { createCallLine, createRefusalLog } from "../../../src/log/call-line.ts";
+import { createCallLine } from "../../../src/log/call-line.ts";
 import { type LogFields, silentLog } from "../../../src/log/log.ts";
 import { startListener } from "../../http/start-listener.ts";
 import { patienceMs } from "../../support/patience.ts";
@@ -36,11 +37,11 @@ test.each<[string, string, object, (wait: () => Promise<never>) => Partial<MadeU
     const lines: LogFields[] = [];
     const log = { ...silentLog, info: (fields: LogFields) => void lines.push(fields) };
     const gateway = madeUpGateway({ refused: async () => {}, ...options(wait) });
-    const logRefused = createRefusalLog(
+    const reportRefused = createRefusalReport(
       createCallLine(log, () => undefined),
       () => "",
     );
-    const { base } = await startListener([gateway], {}, undefined, { logRefused });
+    const { base } = await startListener([gateway], {}, undefined, { reportRefused });
     const leaving = request(base + path, {
       method: "POST",
       headers: { "content-type": "application/json", ...headers },
