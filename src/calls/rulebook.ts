@@ -1,5 +1,5 @@
 import type { Account } from "../access/account.ts";
-import { isInCheck, type MoveName, nameLegalMoves } from "../chess/legal-moves.ts";
+import { isInCheck, type MoveName, nameLegalMoves } from "../chess/moves.ts";
 import { readPastedFen } from "../chess/pasted-fen.ts";
 import type { PlayedGame } from "../chess/play-game.ts";
 import type { Position } from "../chess/position.ts";

@@ -1,6 +1,5 @@
 import { violationsMax } from "../errors/errors.ts";
-import { legalUcisOf } from "./legal-moves.ts";
-import { explainMove, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
+import { explainMove, legalUcisOf, meaningOf, moveFromText, uciFromMove } from "./moves.ts";
 import type { Position } from "./position.ts";
 import { removedRights } from "./validate-position.ts";
 

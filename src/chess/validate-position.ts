@@ -8,8 +8,15 @@ import { makeSquare, opposite, squareFile, squareRank } from "chessops/util";
 import { quote } from "../text/plain-text.ts";
 import { type History, trackHistory } from "./history.ts";
 import { inOneGo } from "./in-one-go.ts";
-import { legalMovesOf } from "./legal-moves.ts";
-import { meaningOf, moveFromText, normalFen, uciFromMove, violationOfMove, whyNotPlayed } from "./moves.ts";
+import {
+  legalMovesOf,
+  meaningOf,
+  moveFromText,
+  normalFen,
+  uciFromMove,
+  violationOfMove,
+  whyNotPlayed,
+} from "./moves.ts";
 import { readPastedFen } from "./pasted-fen.ts";
 import type {
   DrawClaim,

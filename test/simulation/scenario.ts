@@ -1,6 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { Path } from "../../gen/chess/analysis/v1/analysis_pb.ts";
-import { legalUcisOf } from "../../src/chess/legal-moves.ts";
+import { legalUcisOf } from "../../src/chess/moves.ts";
 import { validatePosition } from "../../src/chess/validate-position.ts";
 import type { DiskFault } from "./disk.ts";
 import type { SimulatedBuild } from "./engine.ts";

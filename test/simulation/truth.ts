@@ -1,5 +1,4 @@
-import { legalUcisOf } from "../../src/chess/legal-moves.ts";
-import { moveFromText } from "../../src/chess/moves.ts";
+import { legalUcisOf, moveFromText } from "../../src/chess/moves.ts";
 import type { Position } from "../../src/chess/position.ts";
 import type { ScoreValue } from "../../src/chess/score.ts";
 import { validatePosition } from "../../src/chess/validate-position.ts";

@@ -1,7 +1,7 @@
 import type { AnalysisRequest } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { StreamEvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { isOfRights } from "../../chess/is-of-rights.ts";
-import { legalUcisOf } from "../../chess/legal-moves.ts";
+import { legalUcisOf } from "../../chess/moves.ts";
 import { readPastedFen } from "../../chess/pasted-fen.ts";
 import type { Position } from "../../chess/position.ts";
 import { readSearchMoves } from "../../chess/search-moves.ts";
