@@ -46,74 +46,138 @@ const overtimeShare = 0.25;
  * Kills the engine if its output is invalid, if it does not answer `isready`, or if it does not end in time after `stop`. If
  * the time limit passes before the first `info` line, waits slightly longer, because a result needs the score in this line.
  */
-export function startSearch(
-  transport: UciTransport,
-  { job, optionLines, times, signal, onProgress, onEnd, kill }: SearchOptions,
-): UciSearch {
-  const { position, nodes, movetimeMs, searchMoves } = job;
-  const moveCount = searchMoves.length || position.legalMoveCount;
-  const fold = createSnapshotFold({ lineCount: Math.min(job.multipv, moveCount), nodes, movetimeMs });
-  const answer = Promise.withResolvers<SearchDone>();
-  const startedAt = now();
+export function startSearch(transport: UciTransport, options: SearchOptions): UciSearch {
+  return new RunningSearch(transport, options);
+}
+
+/** The methods are in the order of a search: begin, read lines, reach the limit, stop, answer, end. */
+class RunningSearch implements UciSearch {
+  readonly answer: Promise<SearchDone>;
+  readonly #answer = Promise.withResolvers<SearchDone>();
+  readonly #transport: UciTransport;
+  readonly #options: SearchOptions;
+  readonly #fold: ReturnType<typeof createSnapshotFold>;
+  readonly #silence: ReturnType<typeof watchSilence>;
+  readonly #startedAt = now();
+  #limit: Deadline;
   /** Set when the engine is stopped although the caller still waits for the result. */
-  let stopReason: "limit" | "cut short" | undefined;
-  let stopping: Deadline | undefined;
-  const silence = watchSilence(transport, times, (silentMs) =>
-    kill(new EngineFailure("unresponsive", `no sign of life for ${silentMs} ms while searching`)),
-  );
-  let limit = createDeadline(movetimeMs, () => {
-    stopReason ??= "limit";
-    if (fold.final()) {
-      stop();
-    } else {
-      limit = createDeadline(times.stopMs, stop);
-    }
-  });
-
-  signal.addEventListener("abort", stop, { once: true });
-  transport.send(...optionLines, positionLine(job), goLine(job, movetimeMs + times.marginMs));
-
-  function stop(): void {
-    if (stopping) {
-      return;
-    }
-    transport.send("stop");
-    // The engine may print its unfinished iteration like a complete iteration.
-    fold.close();
-    const beforeMs = transport.processorMs();
-    stopping = createDeadline(times.stopMs, () => {
-      const nowMs = transport.processorMs();
-      const usedMs = beforeMs === undefined || nowMs === undefined ? undefined : nowMs - beforeMs;
-      const blamesPosition = usedMs === undefined || usedMs >= times.stopMs * overtimeShare;
-      kill(new EngineFailure("overtime", `no bestmove ${times.stopMs} ms after stop`, { blamesPosition }));
-    });
-  }
-
-  function end(): void {
-    signal.removeEventListener("abort", stop);
-    silence.end();
-    limit.clear();
-    stopping?.clear();
-  }
-
-  function killForProtocolError(message: string): void {
-    kill(new EngineFailure("protocol_error", message));
-  }
-
+  #stopReason: "limit" | "cut short" | undefined;
+  #stopping: Deadline | undefined;
   /** Moves that were already validated, because an engine prints the same moves many times. */
-  const checked = new Set<string>();
+  readonly #allowed = new Set<string>();
+
+  constructor(transport: UciTransport, options: SearchOptions) {
+    const { job, optionLines, times, signal } = options;
+    const { multipv, nodes, movetimeMs } = job;
+    this.#transport = transport;
+    this.#options = options;
+    this.answer = this.#answer.promise;
+    const moveCount = job.searchMoves.length || job.position.legalMoveCount;
+    this.#fold = createSnapshotFold({ lineCount: Math.min(multipv, moveCount), nodes, movetimeMs });
+    this.#silence = watchSilence(transport, times, (silentMs) =>
+      this.#kill("unresponsive", `no sign of life for ${silentMs} ms while searching`),
+    );
+    this.#limit = createDeadline(movetimeMs, () => this.#reachLimit());
+    signal.addEventListener("abort", this.#stop, { once: true });
+    transport.send(...optionLines, positionLine(job), goLine(job, movetimeMs + times.marginMs));
+  }
+
+  receive(line: UciLine): void {
+    this.#silence.heard();
+    if (line.kind === "info") {
+      this.#receiveInfo(line.info);
+    } else if (line.kind === "readyok") {
+      this.#silence.answered();
+    } else if (line.kind === "critical") {
+      this.#kill("protocol_error", line.reason);
+    } else if (line.kind === "bestmove" && this.#accept(line.move, line.ponder)) {
+      this.#end();
+      this.#options.onEnd(this.#silence.unanswered());
+    }
+  }
+
+  #receiveInfo(info: Extract<UciLine, { kind: "info" }>["info"]): void {
+    const snapshot = this.#fold.add(info);
+    if (snapshot && !this.#options.signal.aborted && this.#areAllowed(firstMovesOf(snapshot))) {
+      this.#options.onProgress?.({ kind: "progress", snapshot });
+    }
+    if (this.#stopReason && this.#fold.final()) {
+      this.#stop();
+    }
+  }
 
   /** Returns false and kills the engine if a move is illegal, or if `searchMoves` does not contain the move. */
-  function areAllowed(moves: readonly string[]): boolean {
+  #areAllowed(moves: readonly string[]): boolean {
+    const { position, searchMoves } = this.#options.job;
     for (const move of moves) {
       const isNamed = searchMoves.length === 0 || searchMoves.includes(move);
-      if (!checked.has(move) && !(isNamed && isLegal(position, move))) {
+      if (!this.#allowed.has(move) && !(isNamed && isLegal(position, move))) {
         const named = isNamed ? "" : `, or none of ${searchMoves.join(" ")}`;
-        killForProtocolError(`${move} is not legal in ${position.fen}${named}`);
+        this.#kill("protocol_error", `${move} is not legal in ${position.fen}${named}`);
         return false;
       }
-      checked.add(move);
+      this.#allowed.add(move);
     }
+    return true;
+  }
+
+  #reachLimit(): void {
+    this.#stopReason ??= "limit";
+    if (this.#fold.final()) {
+      this.#stop();
+    } else {
+      this.#limit = createDeadline(this.#options.times.stopMs, this.#stop);
+    }
+  }
+
+  cutShort(): void {
+    this.#stopReason = "cut short";
+    if (this.#fold.final()) {
+      this.#stop();
+    }
+  }
+
+  /** Also called when the caller no longer waits. */
+  readonly #stop = (): void => {
+    if (this.#stopping) {
+      return;
+    }
+    const { stopMs } = this.#options.times;
+    this.#transport.send("stop");
+    // The engine may print its unfinished iteration like a complete iteration.
+    this.#fold.close();
+    const beforeMs = this.#transport.processorMs();
+    this.#stopping = createDeadline(stopMs, () => {
+      const nowMs = this.#transport.processorMs();
+      const usedMs = beforeMs === undefined || nowMs === undefined ? undefined : nowMs - beforeMs;
+      const blamesPosition = usedMs === undefined || usedMs >= stopMs * overtimeShare;
+      this.#kill("overtime", `no bestmove ${stopMs} ms after stop`, { blamesPosition });
+    });
+  };
+
+  /** Settles `answer`. Returns false if the engine was killed because of an invalid answer. */
+  #accept(bestMove: string | undefined, ponder: string | undefined): boolean {
+    const { signal } = this.#options;
+    if (signal.aborted) {
+      // Accept any answer, because the engine may have been stopped before it had found a move.
+      this.#answer.reject(signal.reason);
+      return true;
+    }
+    const snapshot = this.#fold.final();
+    if (bestMove === undefined || !(snapshot || this.#stopReason)) {
+      const after = snapshot ? "a line" : "no line";
+      this.#kill("protocol_error", `bestmove ${bestMove ?? "(none)"} after ${after}`);
+      return false;
+    }
+    if (!snapshot) {
+      // Do not kill the engine: the machine was slow, but the engine can run other searches.
+      this.#answer.reject(new EngineFailure("overtime", "stopped before its first line"));
+      return true;
+    }
+    if (!this.#areAllowed([bestMove, ...firstMovesOf(snapshot)])) {
+      return false;
+    }
+    this.#answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy: this.#endedBy(snapshot) });
     return true;
   }
 
@@ -122,78 +186,37 @@ export function startSearch(
    * clock and by the clock of this process. An engine that this process reads late may have reached its own `movetime`.
    * Do not compare the nodes, because Stockfish 19 sometimes does not print its last number of nodes.
    */
-  function endOf({ complete, depth, counters }: Snapshot): SearchDone["endedBy"] {
-    if (stopReason === "cut short") {
+  #endedBy({ complete, depth, counters }: Snapshot): SearchDone["endedBy"] {
+    const { job } = this.#options;
+    if (this.#stopReason === "cut short") {
       return "stop";
     }
-    const tookMs = Math.max(counters.timeMs, now() - startedAt);
-    if (stopReason || tookMs >= movetimeMs) {
+    const tookMs = Math.max(counters.timeMs, now() - this.#startedAt);
+    if (this.#stopReason || tookMs >= job.movetimeMs) {
       return "time";
     }
     if (complete && depth >= (job.depth ?? deepest)) {
       return "depth";
     }
-    return nodes === undefined ? "time" : "nodes";
+    return job.nodes === undefined ? "time" : "nodes";
   }
 
-  /** Settles `answer`. Returns false if the engine was killed because of an invalid answer. */
-  function accept(bestMove: string | undefined, ponder: string | undefined): boolean {
-    if (signal.aborted) {
-      // Accept any answer, because the engine may have been stopped before it had found a move.
-      answer.reject(signal.reason);
-      return true;
-    }
-    const snapshot = fold.final();
-    if (bestMove === undefined || !(snapshot || stopReason)) {
-      killForProtocolError(`bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a line" : "no line"}`);
-      return false;
-    }
-    if (!snapshot) {
-      // Do not kill the engine: the machine was slow, but the engine can run other searches.
-      answer.reject(new EngineFailure("overtime", "stopped before its first line"));
-      return true;
-    }
-    if (!areAllowed([bestMove, ...firstMovesOf(snapshot)])) {
-      return false;
-    }
-    answer.resolve({ kind: "done", snapshot, bestMove, ponder, endedBy: endOf(snapshot) });
-    return true;
+  /** The session ends the engine, and then calls `fail`. */
+  #kill(...[kind, message, options]: ConstructorParameters<typeof EngineFailure>): void {
+    this.#options.kill(new EngineFailure(kind, message, options));
   }
 
-  return {
-    answer: answer.promise,
-    cutShort() {
-      stopReason = "cut short";
-      if (fold.final()) {
-        stop();
-      }
-    },
-    fail(failure) {
-      answer.reject(failure);
-      end();
-    },
-    receive(line) {
-      silence.heard();
-      if (line.kind === "bestmove") {
-        if (accept(line.move, line.ponder)) {
-          end();
-          onEnd(silence.unanswered());
-        }
-      } else if (line.kind === "readyok") {
-        silence.answered();
-      } else if (line.kind === "critical") {
-        killForProtocolError(line.reason);
-      } else if (line.kind === "info") {
-        const snapshot = fold.add(line.info);
-        if (snapshot && !signal.aborted && areAllowed(firstMovesOf(snapshot))) {
-          onProgress?.({ kind: "progress", snapshot });
-        }
-        if (stopReason && fold.final()) {
-          stop();
-        }
-      }
-    },
-  };
+  fail(failure: EngineFailure): void {
+    this.#answer.reject(failure);
+    this.#end();
+  }
+
+  #end(): void {
+    this.#options.signal.removeEventListener("abort", this.#stop);
+    this.#silence.end();
+    this.#limit.clear();
+    this.#stopping?.clear();
+  }
 }
 
 function positionLine({ position }: SearchJob): string {
