@@ -1,13 +1,13 @@
-import { isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
+import type { MessageInitShape } from "@bufbuild/protobuf";
 import { timestampFromMs } from "@bufbuild/protobuf/wkt";
-import * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import type * as pb from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import type {
   CreateKeyResponseSchema,
   GetKeyResponseSchema,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import type { Account } from "../access/account.ts";
 import { batchMaxOf } from "../access/over-plan.ts";
-import type { Plan, PlanLimits, RatePolicy } from "../access/plans.ts";
+import type { Plan, PlanLimits } from "../access/plans.ts";
 import type { RateWindow } from "../access/rate-limit-fields.ts";
 
 type Key = NonNullable<Account["key"]>;
@@ -59,30 +59,5 @@ export function messageFromKey(
       windowS,
       resetMs: Math.ceil(resetMs),
     })),
-  };
-}
-
-export function planFromMessage(message: Message): Plan {
-  if (!isMessage(message, pb.PlanSchema)) {
-    throw new TypeError(`${message.$typeName} is no plan`);
-  }
-  const { id, requiresKey, limits } = message;
-  return {
-    id,
-    requiresKey,
-    limits: {
-      depthMax: limits?.depthMax ?? 0,
-      nodesMax: Number(limits?.nodesMax ?? 0n),
-      multipvMax: limits?.multipvMax ?? 0,
-      movetimeMaxMs: limits?.movetimeMsMax ?? 0,
-      reviewPliesMax: limits?.reviewPliesMax ?? 0,
-      concurrent: limits?.concurrent,
-      rates: (limits?.rates ?? []).map(({ name, quota, windowS, unit }) => ({
-        name,
-        quota: Number(quota),
-        windowS,
-        unit: unit as RatePolicy["unit"],
-      })),
-    },
   };
 }

@@ -10,8 +10,9 @@ import {
   type Plan,
   type RatePolicy,
 } from "../access/plans.ts";
-import { messageFromPlan, planFromMessage } from "../calls/convert-access.ts";
-import { createMessageReader, unknownFieldViolation } from "../calls/plain/read-message.ts";
+import { requestBounds } from "../analysis/analysis.ts";
+import { messageFromPlan } from "../calls/convert-access.ts";
+import { unknownFieldViolation } from "../calls/plain/read-message.ts";
 import { createPlainWriter } from "../calls/plain/write-message.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
@@ -106,7 +107,7 @@ function violationsOfFile({ violations, message: all }: KibitzError): readonly P
   }));
 }
 
-/** Adds the plan to `plans`, and the id of the plan to `describedIds`. */
+/** Adds the plan to `plans` if it is valid, and the id of the plan to `describedIds`. */
 function readPlan(
   json: Plain,
   plans: Map<string, Plan>,
@@ -114,25 +115,23 @@ function readPlan(
 ): readonly PlansViolation[] {
   const base = plans.get(String(json.id)) ?? freePlan;
   const whole = overlaid({ ...shownPlans([base])[0] }, json);
-  const { message, violations: unread } = createMessageReader(planMessage())(whole);
-  const plan = planFromMessage(message);
-  const violations = brokenRules(whole, base);
-  if (plan.id !== "" && describedIds.has(plan.id)) {
-    violations.push({ pointer: "/id", message: `The plan "${plan.id}" has been described already.` });
+  const violations = brokenIn(whole, planRules(base), "");
+  if (describedIds.has(String(whole.id))) {
+    violations.push({ pointer: "/id", message: `The plan "${whole.id}" has been described already.` });
   }
-  // If two errors concern the same value, report only the error from `brokenRules`, because it is more exact.
-  violations.push(
-    ...unread.filter(({ pointer }) => !violations.some((violation) => violation.pointer === pointer)),
-  );
+  describedIds.add(String(whole.id));
+  if (violations.length > 0) {
+    return violations;
+  }
+  const plan = planFromJson(whole as unknown as PlanJson);
   const { batch_max: stated } = isObject(json.limits) ? json.limits : {};
   const batchMax = batchMaxOf(plan.limits);
-  if (violations.length === 0 && stated !== undefined && stated !== batchMax) {
+  if (stated !== undefined && stated !== batchMax) {
     const message = `\`batch_max\` follows from \`rates\`, and is ${batchMax} here: leave it out.`;
-    violations.push({ pointer: "/limits/batch_max", message });
+    return [{ pointer: "/limits/batch_max", message }];
   }
-  describedIds.add(plan.id);
   plans.set(plan.id, plan);
-  return violations;
+  return [];
 }
 
 function overlaid(base: Plain, json: Plain): Plain {
@@ -148,7 +147,13 @@ function overlaid(base: Plain, json: Plain): Plain {
 interface Rule {
   readonly must: string;
   readonly fits: (json: unknown) => boolean;
+  /** The rules for the fields of this object, or of each object in this list. No other field is allowed. */
+  readonly fields?: Rules;
+  /** Two objects in this list must not have the same value in the field `name`. */
+  readonly uniqueNames?: string;
 }
+
+type Rules = Readonly<Record<string, Rule>>;
 
 const integer = (minimum: number, maximum: number): Rule => ({
   must: `must be an integer from ${minimum} to ${maximum}`,
@@ -162,8 +167,6 @@ const name: Rule = {
   must: "must be a word of at most 32 lower-case letters, digits and hyphens",
   fits: (json) => typeof json === "string" && /^[a-z0-9][a-z0-9-]{0,31}$/.test(json),
 };
-const list: Rule = { must: "must be a list", fits: Array.isArray };
-const object: Rule = { must: "must be an object", fits: isObject };
 
 /** An object instead of a list, so that the compiler reports a missing unit. */
 const units: Readonly<Record<RatePolicy["unit"], true>> = {
@@ -177,59 +180,111 @@ const unit: Rule = {
   fits: (json) => typeof json === "string" && Object.hasOwn(units, json),
 };
 
-const limitRules: Readonly<Record<string, Rule>> = {
-  // The minimum is the default depth. With a lower limit, a request without a depth would always be rejected.
-  depth_max: integer(14, openPlan.limits.depthMax),
-  nodes_max: integer(1, openPlan.limits.nodesMax),
-  multipv_max: integer(1, openPlan.limits.multipvMax),
-  movetime_ms_max: integer(50, openPlan.limits.movetimeMaxMs),
-  review_plies_max: integer(1, openPlan.limits.reviewPliesMax),
-  concurrent: orNull(integer(1, 10_000)),
-  rates: list,
-};
-
-const rateRules: Readonly<Record<string, Rule>> = {
+const rateRules: Rules = {
   name,
   quota: integer(1, 1_000_000_000_000),
   window_s: integer(1, 2_000_000),
   unit,
 };
 
-function brokenRules(plan: Plain, { requiresKey }: Plan): PlansViolation[] {
-  const access: Rule = {
-    must: `must be ${requiresKey}, because only ${keylessPlan.id} needs no key`,
-    fits: (json) => json === requiresKey,
+const limitRules: Rules = {
+  // The minimum is the default depth. With a lower limit, a request without a depth would always be rejected.
+  depth_max: integer(requestBounds.depth.default, openPlan.limits.depthMax),
+  nodes_max: integer(1, openPlan.limits.nodesMax),
+  multipv_max: integer(1, openPlan.limits.multipvMax),
+  movetime_ms_max: integer(requestBounds.movetimeMs.minimum, openPlan.limits.movetimeMaxMs),
+  review_plies_max: integer(1, openPlan.limits.reviewPliesMax),
+  batch_max: integer(0, 2 ** 32 - 1),
+  concurrent: orNull(integer(1, 10_000)),
+  rates: { must: "must be a list", fits: Array.isArray, fields: rateRules, uniqueNames: "rate" },
+};
+
+function planRules({ requiresKey }: Plan): Rules {
+  return {
+    id: name,
+    requires_key: {
+      must: `must be ${requiresKey}, because only ${keylessPlan.id} needs no key`,
+      fits: (json) => json === requiresKey,
+    },
+    limits: { must: "must be an object", fits: isObject, fields: limitRules },
   };
-  const violations = broken(plan, { id: name, requires_key: access, limits: object }, "");
-  const { limits } = plan;
-  if (!isObject(limits)) {
-    return violations;
-  }
-  violations.push(...broken(limits, limitRules, "/limits"));
-  const names: unknown[] = [];
-  for (const [index, rate] of (Array.isArray(limits.rates) ? limits.rates : []).entries()) {
-    if (isObject(rate)) {
-      const pointer = `/limits/rates/${index}`;
-      violations.push(...broken(rate, rateRules, pointer));
-      if (names.includes(rate.name)) {
-        violations.push({
-          pointer: `${pointer}/name`,
-          message: `The plan has a rate "${rate.name}" already.`,
-        });
-      }
-      names.push(rate.name);
-    }
-  }
-  return violations;
 }
 
-function broken(json: Plain, rules: Readonly<Record<string, Rule>>, pointer: string): PlansViolation[] {
-  return Object.entries(rules)
-    .filter(([field, { fits }]) => !fits(json[field]))
-    .map(([field, { must }]) => ({
-      pointer: `${pointer}/${field}`,
-      message: `\`${field}\` ${must}, not ${JSON.stringify(json[field]) ?? "absent"}.`,
+function brokenIn(json: Plain, rules: Rules, pointer: string): PlansViolation[] {
+  const unknown = Object.keys(json)
+    .filter((key) => !Object.hasOwn(rules, key))
+    .map((key) => ({
+      ...unknownFieldViolation(key, Object.keys(rules)),
+      pointer: pointer + pointerStep(key),
     }));
+  const known = Object.entries(rules).flatMap(([field, rule]) =>
+    brokenBy(json[field], field, rule, `${pointer}/${field}`),
+  );
+  return [...unknown, ...known];
+}
+
+function brokenBy(value: unknown, field: string, rule: Rule, pointer: string): readonly PlansViolation[] {
+  const { must, fits, fields, uniqueNames } = rule;
+  if (!fits(value)) {
+    return [{ pointer, message: `\`${field}\` ${must}, not ${JSON.stringify(value) ?? "absent"}.` }];
+  }
+  if (fields === undefined) {
+    return [];
+  }
+  if (isObject(value)) {
+    return brokenIn(value, fields, pointer);
+  }
+  const names = new Set<unknown>();
+  return (value as readonly unknown[]).flatMap((item, index) => {
+    const place = `${pointer}/${index}`;
+    if (!isObject(item)) {
+      const message = `Each item of \`${field}\` must be an object, not ${JSON.stringify(item)}.`;
+      return [{ pointer: place, message }];
+    }
+    const isTwice = uniqueNames !== undefined && names.has(item.name);
+    names.add(item.name);
+    const twice = {
+      pointer: `${place}/name`,
+      message: `The plan has a ${uniqueNames} "${item.name}" already.`,
+    };
+    return [...brokenIn(item, fields, place), ...(isTwice ? [twice] : [])];
+  });
+}
+
+/** JSON without broken rules. */
+interface PlanJson {
+  readonly id: string;
+  readonly requires_key: boolean;
+  readonly limits: {
+    readonly depth_max: number;
+    readonly nodes_max: number;
+    readonly multipv_max: number;
+    readonly movetime_ms_max: number;
+    readonly review_plies_max: number;
+    readonly concurrent: number | null;
+    readonly rates: readonly (Omit<RatePolicy, "windowS"> & { readonly window_s: number })[];
+  };
+}
+
+function planFromJson({ id, requires_key, limits }: PlanJson): Plan {
+  return {
+    id,
+    requiresKey: requires_key,
+    limits: {
+      depthMax: limits.depth_max,
+      nodesMax: limits.nodes_max,
+      multipvMax: limits.multipv_max,
+      movetimeMaxMs: limits.movetime_ms_max,
+      reviewPliesMax: limits.review_plies_max,
+      concurrent: limits.concurrent ?? undefined,
+      rates: limits.rates.map(({ name, quota, window_s, unit }) => ({
+        name,
+        quota,
+        windowS: window_s,
+        unit,
+      })),
+    },
+  };
 }
 
 function isObject(json: unknown): json is Plain {
