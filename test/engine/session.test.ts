@@ -194,19 +194,6 @@ describe("cleaning", () => {
     expect(writes()).toHaveLength(1);
   });
 
-  test("a search during the reset of an engine is sent after readyok, and ignores all lines before readyok", async () => {
-    const { session, conversation, writes } = await cleaning();
-    const next = session.search(jobOf(), forever);
-    conversation.say(iteration(20, "a2a3"));
-    await turn();
-    expect(writes()).toHaveLength(1);
-    conversation.expect(position).expect(go, [iteration(14, "d2d4"), "bestmove d2d4"]);
-    expectCleaning(conversation);
-    conversation.say("readyok");
-    expect(await next).toMatchObject({ bestMove: "d2d4", endedBy: "depth", snapshot: { depth: 14 } });
-    expect(writes()[1]).toEqual([position, go]);
-  });
-
   test("the time limit of a search begins after the reset of the engine", async () => {
     const { session, conversation } = await cleaning();
     const job = jobOf({ movetimeMs: 50 });
@@ -242,16 +229,6 @@ describe("cleaning", () => {
       expectCleaning(conversation, set(1));
       await session.search(jobOf({ multipv: 2 }), forever);
     }
-  });
-
-  test("only readyok ends the reset of an engine", async () => {
-    const { session, conversation } = await cleaning();
-    conversation.say("info string still at it");
-    await turn();
-    expect(session.state).toBe("cleaning");
-    conversation.say("readyok");
-    await turn();
-    expect(session.state).toBe("idle");
   });
 
   test("an answer to isready during a search, which comes only after the result, does not end the reset of an engine", async () => {
@@ -311,15 +288,6 @@ describe("cleaning", () => {
     },
   );
 
-  test("an engine that does not respond after a search is killed as unresponsive", async () => {
-    const { session, conversation } = await cleaning();
-    await wait(cleanMs - 1);
-    expect(conversation.killed).toBe(false);
-    await wait(1);
-    expect(conversation.killed).toBe(true);
-    expect(await session.exited).toMatchObject({ kind: "unresponsive" });
-  });
-
   test("a search that waits for an endless reset can be retried on another engine", async () => {
     const { session, conversation } = await cleaning();
     await wait(cleanMs - 1);
@@ -329,14 +297,6 @@ describe("cleaning", () => {
     expect(conversation.killed).toBe(true);
     expect(await session.exited).toMatchObject({ kind: "unresponsive" });
     await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "unresponsive" } });
-  });
-
-  test("a search that waits for the reset of an engine can be retried if the engine exits", async () => {
-    const { session, conversation } = await cleaning();
-    const next = session.search(jobOf(), forever);
-    next.catch(() => {});
-    conversation.hangUp();
-    await expect(next).rejects.toMatchObject({ kind: "no_start", cause: { kind: "exited" } });
   });
 
   test("a searching engine does not accept a second search", async () => {
@@ -497,13 +457,6 @@ describe("a session that is closed", () => {
     const { session, conversation, search } = await searching();
     await session[Symbol.asyncDispose]();
     await expect(search).rejects.toMatchObject({ kind: "exited" });
-    expect(conversation.killed).toBe(true);
-    expect(await session.exited).toBeUndefined();
-  });
-
-  test("closing a session during the reset stops the engine", async () => {
-    const { session, conversation } = await cleaning();
-    await session[Symbol.asyncDispose]();
     expect(conversation.killed).toBe(true);
     expect(await session.exited).toBeUndefined();
   });
