@@ -2,7 +2,7 @@ import { restMs } from "../analysis/expected-time.ts";
 import type { ErrorCode } from "../errors/catalog.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { RunningSearch } from "../storage/ports.ts";
-import { durationText } from "../text/plain-text.ts";
+import { durationText } from "../text/duration-text.ts";
 import type { Account } from "./account.ts";
 import { nameOf, type Plan, type RatePolicy } from "./plans.ts";
 import type { RateWindow } from "./rate-limit-fields.ts";

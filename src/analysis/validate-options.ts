@@ -1,8 +1,8 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
 import { refuseViolations, type Violation, violationsMax } from "../errors/errors.ts";
+import { echo, nameOfJson } from "../text/echo.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { didYouMean, nearestName } from "../text/nearest-name.ts";
-import { echo, nameOfJson } from "../text/plain-text.ts";
 import type { ValidatedRequest } from "./analysis.ts";
 
 type ValidatedOptions = Pick<ValidatedRequest, "options" | "effectiveOptions" | "weakened">;

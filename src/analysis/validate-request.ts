@@ -6,7 +6,7 @@ import { movesAtOnce, validatePosition, validatePositionInSlices } from "../ches
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import { errorFromViolations } from "../errors/errors.ts";
-import { echo } from "../text/plain-text.ts";
+import { echo } from "../text/echo.ts";
 import { type BeginWork, inTurns } from "../thread/event-loop.ts";
 import {
   type AnalysisRequest,

@@ -1,7 +1,7 @@
 import type { CallEnd, CallLine } from "../log/call-line.ts";
 import type { Meter } from "../metrics/meter.ts";
 import { contextOf, outcomeOf, type RequestContext } from "../request/context.ts";
-import { echo } from "../text/plain-text.ts";
+import { echo } from "../text/echo.ts";
 import { now } from "../time/time.ts";
 import { traceCallEnd } from "../tracing/server-span.ts";
 

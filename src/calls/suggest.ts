@@ -1,7 +1,8 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
+import type { Plain } from "../text/json-object.ts";
 import { keysOfPointer } from "../text/json-pointer.ts";
-import { holdsKey, type Plain } from "../text/plain-text.ts";
+import { holdsKey } from "../text/keys-in-text.ts";
 import type { ReadCall } from "./call.ts";
 import { createMessageReader, type MessageReading } from "./plain/read-message.ts";
 

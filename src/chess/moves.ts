@@ -4,7 +4,7 @@ import { makeSan, makeSanAndPlay, parseSan } from "chessops/san";
 import { SquareSet } from "chessops/squareSet";
 import { CASTLING_SIDES, COLORS, FILE_NAMES, isDrop, type NormalMove, type Square } from "chessops/types";
 import { kingCastlesTo, makeSquare, makeUci, parseUci, squareFile } from "chessops/util";
-import { quote } from "../text/plain-text.ts";
+import { quote } from "../text/echo.ts";
 import type { Position, PositionViolation } from "./position.ts";
 import { plainForm, readingsOfSpelling, readWrittenMove } from "./written-move.ts";
 

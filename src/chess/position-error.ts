@@ -1,5 +1,5 @@
 import { errorFromViolations, type KibitzError } from "../errors/errors.ts";
-import { echo } from "../text/plain-text.ts";
+import { echo } from "../text/echo.ts";
 import type { Validation } from "./position.ts";
 
 export function errorFromPositionViolations({

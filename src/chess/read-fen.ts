@@ -4,7 +4,7 @@ import type { Setup } from "chessops/setup";
 import { SquareSet } from "chessops/squareSet";
 import type { CastlingSide, Color, Square } from "chessops/types";
 import { parseSquare, squareFile, squareFromCoords, squareRank } from "chessops/util";
-import { quote } from "../text/plain-text.ts";
+import { quote } from "../text/echo.ts";
 import type { Warning } from "./position.ts";
 
 export interface FenPart {

@@ -5,7 +5,7 @@ import type { Setup } from "chessops/setup";
 import { SquareSet } from "chessops/squareSet";
 import { COLORS, type Color, type Role, type Square } from "chessops/types";
 import { makeSquare, opposite, squareFile, squareRank } from "chessops/util";
-import { quote } from "../text/plain-text.ts";
+import { quote } from "../text/echo.ts";
 import { type History, trackHistory } from "./history.ts";
 import { inOneGo } from "./in-one-go.ts";
 import {

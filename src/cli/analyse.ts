@@ -7,7 +7,7 @@ import {
   FindBestMoveResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls } from "../text/controls.ts";
 import { ask } from "./ask.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";

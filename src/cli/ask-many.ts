@@ -8,7 +8,7 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { batchItemsMax } from "../analysis/analysis.ts";
 import { KibitzError } from "../errors/errors.ts";
-import { durationText } from "../text/plain-text.ts";
+import { durationText } from "../text/duration-text.ts";
 import { sleep } from "../time/time.ts";
 import type { Output } from "./host.ts";
 

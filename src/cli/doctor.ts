@@ -1,5 +1,5 @@
 import { availableParallelism } from "node:os";
-import { withoutControlsInLines } from "../text/plain-text.ts";
+import { withoutControlsInLines } from "../text/controls.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { loadPlans } from "../wiring/plans.ts";
 import type { Config } from "../wiring/settings.ts";

@@ -5,7 +5,7 @@ import {
   ListEnginesResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls } from "../text/controls.ts";
 import { ask } from "./ask.ts";
 import { type Command, exitCode } from "./command.ts";
 import { type ApiOption, engineOptionsOf } from "./engine-option.ts";

@@ -5,7 +5,7 @@ import { createKeyExpiry, type KeyExpiry } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import { createRules } from "../calls/rules.ts";
 import type { KeyRecord } from "../storage/ports.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls } from "../text/controls.ts";
 import { wall } from "../time/time.ts";
 import { type OpenedKeys, openKeys } from "../wiring/access.ts";
 import { loadConfig } from "../wiring/config.ts";

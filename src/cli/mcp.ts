@@ -16,7 +16,7 @@ import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { type Answerers, createCaller } from "../protocols/mcp/caller.ts";
 import { createPlainCalls } from "../protocols/mcp/plain-calls.ts";
 import type { Peer } from "../protocols/mcp/server.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls } from "../text/controls.ts";
 import { createTimeSlicer } from "../thread/event-loop.ts";
 import { ConfigError } from "../wiring/config.ts";
 import { ask } from "./ask.ts";

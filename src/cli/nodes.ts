@@ -1,6 +1,7 @@
 import { silentLog } from "../log/log.ts";
 import { type NodeReport, readNodes } from "../storage/redis/nodes.ts";
-import { durationText, withoutControls } from "../text/plain-text.ts";
+import { withoutControls } from "../text/controls.ts";
+import { durationText } from "../text/duration-text.ts";
 import { ConfigError, loadConfig } from "../wiring/config.ts";
 import { connectRedis } from "../wiring/redis.ts";
 import { type Command, columns, exitCode } from "./command.ts";

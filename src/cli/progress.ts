@@ -1,4 +1,4 @@
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls } from "../text/controls.ts";
 import { now } from "../time/time.ts";
 import type { Output } from "./host.ts";
 

@@ -1,5 +1,5 @@
 import { tracePlaceOf } from "../request/context.ts";
-import { echo } from "../text/plain-text.ts";
+import { echo } from "../text/echo.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
 import type { Host } from "./host.ts";
 

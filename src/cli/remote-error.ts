@@ -2,7 +2,7 @@ import { Code, ConnectError } from "@connectrpc/connect";
 import { type Problem, ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../errors/catalog.ts";
 import { KibitzError, type Violation } from "../errors/errors.ts";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls } from "../text/controls.ts";
 
 export class RemoteError extends KibitzError {
   /** A newer service may send an unknown `code`. */

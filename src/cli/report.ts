@@ -4,8 +4,8 @@ import type {
   StreamEvaluateResponse,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type ScoreValue, signedPawns } from "../chess/score.ts";
+import { withoutControls } from "../text/controls.ts";
 import { numbered } from "../text/numbered-moves.ts";
-import { withoutControls } from "../text/plain-text.ts";
 import { scoreFromMessage } from "./score-from-message.ts";
 import { wrapped } from "./style.ts";
 

@@ -6,7 +6,7 @@ import { KibitzError } from "../errors/errors.ts";
 import type { Game } from "../game/game.ts";
 import type { PgnSource } from "../game/pgn-error.ts";
 import { noMoves } from "../game/read-pgn.ts";
-import { withoutControls, withoutControlsInLines } from "../text/plain-text.ts";
+import { withoutControls, withoutControlsInLines } from "../text/controls.ts";
 import { sleep } from "../time/time.ts";
 import { ask } from "./ask.ts";
 import { printWait, type Wait, waitOf } from "./ask-many.ts";

@@ -1,6 +1,6 @@
 import { type ParseArgsConfig, parseArgs } from "node:util";
+import { withoutControls, withoutControlsInLines } from "../text/controls.ts";
 import { didYouMean } from "../text/nearest-name.ts";
-import { withoutControls, withoutControlsInLines } from "../text/plain-text.ts";
 import {
   type Command,
   type CommandInput,

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
-import { withoutControls } from "../text/plain-text.ts";
+import { withoutControls } from "../text/controls.ts";
 import { type Command, type CommandInput, exitCode } from "./command.ts";
 import { engineChoice } from "./engine-choice.ts";
 import { readKnownGreeting } from "./known-greeting.ts";

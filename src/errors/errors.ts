@@ -1,4 +1,4 @@
-import { withoutKeys } from "../text/plain-text.ts";
+import { withoutKeys } from "../text/keys-in-text.ts";
 import { type ErrorCode, errorKind, type NextAction } from "./catalog.ts";
 
 export interface Violation {

@@ -17,7 +17,7 @@ import {
   validateStartInSlices,
 } from "../chess/validate-position.ts";
 import { errorFromViolations, type KibitzError } from "../errors/errors.ts";
-import { echo } from "../text/plain-text.ts";
+import { echo } from "../text/echo.ts";
 import { howToSendMany, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { type PgnGame, textBefore, variantOf, warningsMax, withForfeit } from "./read-pgn.ts";
 import type { Result } from "./read-word.ts";

@@ -1,6 +1,6 @@
 import type { Warning } from "../chess/position.ts";
 import { errorFromViolations, type KibitzError, type Violation } from "../errors/errors.ts";
-import { echo } from "../text/plain-text.ts";
+import { echo } from "../text/echo.ts";
 
 /** The text of one game in PGN. `file` is the location of the game in a file of games. */
 export interface PgnSource {

@@ -4,7 +4,7 @@ import { pliesMax } from "../chess/play-game.ts";
 import type { Warning } from "../chess/position.ts";
 import { standardStart } from "../chess/read-fen.ts";
 import { plainDashes } from "../chess/written-move.ts";
-import { echo } from "../text/plain-text.ts";
+import { echo } from "../text/echo.ts";
 import { howToSendMany, type PgnSource, type PgnViolation, pgnCorrected, pgnError } from "./pgn-error.ts";
 import { createScanner, type Token } from "./pgn-scanner.ts";
 import { type MoveNumber, type Result, resultOf } from "./read-word.ts";

@@ -1,4 +1,4 @@
-import { holdsKey } from "../text/plain-text.ts";
+import { holdsKey } from "../text/keys-in-text.ts";
 
 const saneHost = /^([\w.-]{1,253}|\[[\da-f:.]{2,45}\])(:\d{1,5})?$/i;
 

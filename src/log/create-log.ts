@@ -2,7 +2,7 @@ import type { LevelWithSilent, LoggerOptions } from "pino";
 import pino from "pino";
 import sonic from "sonic-boom";
 import { outsideRequests } from "../request/owner.ts";
-import { withoutControls, withoutControlsInLines } from "../text/plain-text.ts";
+import { withoutControls, withoutControlsInLines } from "../text/controls.ts";
 import { after, type Timer } from "../time/time.ts";
 import { type Log, type LogFields, logFields } from "./log.ts";
 

@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { IncomingHttpHeaders } from "node:http";
 import type { Span } from "@opentelemetry/api";
-import { holdsKey } from "../text/plain-text.ts";
+import { holdsKey } from "../text/keys-in-text.ts";
 import { uuidv7 } from "../text/uuidv7.ts";
 
 export type Protocol = "json" | "mcp" | "connect" | "grpc" | "grpc-web" | "cli";

@@ -5,7 +5,8 @@ import type { TooManyKeys, TooManyRenewals } from "../access/key-issuer.ts";
 import type { Call, Implementation } from "../calls/call.ts";
 import { messageFromKey, messageFromNewKey } from "../calls/convert-access.ts";
 import { KibitzError, refuseViolations } from "../errors/errors.ts";
-import { durationText, holdsKey } from "../text/plain-text.ts";
+import { durationText } from "../text/duration-text.ts";
+import { holdsKey } from "../text/keys-in-text.ts";
 
 export function createKeyService(access: Access): Implementation<typeof KeyService> {
   const methods: Implementation<typeof KeyService>["methods"] = {

@@ -11,7 +11,7 @@ import {
 } from "../game/game.ts";
 import { type PgnGame, textBefore } from "../game/read-pgn.ts";
 import { readSentGame } from "../game/read-sent-game.ts";
-import { holdsKey } from "../text/plain-text.ts";
+import { holdsKey } from "../text/keys-in-text.ts";
 import { inTurns, type Turn } from "../thread/event-loop.ts";
 
 export interface ValidatedReview {

@@ -17,8 +17,8 @@ import { createPlainWriter } from "../calls/plain/write-message.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
 import { decodeText } from "../text/decode-text.ts";
+import type { Plain } from "../text/json-object.ts";
 import { pointerStep } from "../text/json-pointer.ts";
-import type { Plain } from "../text/plain-text.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 

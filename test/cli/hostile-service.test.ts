@@ -13,7 +13,7 @@ import { Judgement } from "../../gen/chess/analysis/v1/game_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { connectErrorFrom } from "../../src/protocols/connect/errors.ts";
-import { withoutControls } from "../../src/text/plain-text.ts";
+import { withoutControls } from "../../src/text/controls.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { runKibitz } from "./run-kibitz.ts";
 import { startUci } from "./uci/start-session.ts";

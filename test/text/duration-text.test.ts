@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { durationText } from "../../src/text/plain-text.ts";
+import { durationText } from "../../src/text/duration-text.ts";
 
 test.each([
   [1, "1 s"],

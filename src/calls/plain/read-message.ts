@@ -10,10 +10,11 @@ import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { ErrorCode } from "../../errors/catalog.ts";
 import { type Violation, violationsMax } from "../../errors/errors.ts";
+import { echo, nameOfJson } from "../../text/echo.ts";
+import { isJsonObject } from "../../text/json-object.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { movesInText } from "../../text/moves-in-text.ts";
 import { didYouMean, nearestName } from "../../text/nearest-name.ts";
-import { echo, isJsonObject, nameOfJson } from "../../text/plain-text.ts";
 import { boundsOfField } from "../rules.ts";
 import { wordsOfEnum } from "./enum-words.ts";
 

@@ -1,6 +1,6 @@
 import { type AnalysisRequest, type Engine, Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 
 /** `latest` means the default engine, or the newest engine with the requested path. Throws KibitzError if no engine matches. */
 export function chooseEngine(

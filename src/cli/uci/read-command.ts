@@ -1,5 +1,5 @@
 import { readPastedFen } from "../../chess/pasted-fen.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 
 export type UciCommand =
   | { readonly kind: "uci" | "isready" | "stop" | "ponderhit" | "quit" }

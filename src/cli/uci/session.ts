@@ -6,7 +6,7 @@ import { readPastedFen } from "../../chess/pasted-fen.ts";
 import type { Position } from "../../chess/position.ts";
 import { readSearchMoves } from "../../chess/search-moves.ts";
 import { validatePosition } from "../../chess/validate-position.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import type { ApiOption } from "../engine-option.ts";
 import { createOptions } from "./options.ts";
 import { type Go, readCommand, type UciCommand } from "./read-command.ts";

@@ -1,5 +1,5 @@
 import { KibitzError } from "../../errors/errors.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import type { NodeRequest } from "../message.ts";
 
 /** Replaces an absolute request target with its path, and the Host header with the target's host (RFC 9112 section 3.2.2). */

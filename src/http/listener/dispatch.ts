@@ -4,7 +4,7 @@ import { problemMediaType } from "../../errors/problem.ts";
 import type { Log } from "../../log/log.ts";
 import { type BeginSpan, closeCall, contextOf, identifyRequest, outcomeOf } from "../../request/context.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import { now, sleep } from "../../time/time.ts";
 import { withSpan } from "../../tracing/spans.ts";
 import {

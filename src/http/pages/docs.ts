@@ -3,7 +3,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import type { RequestHandler } from "../message.ts";
 import { htmlPage, siteStyle } from "./html-page.ts";
 import { answerGet, type CodedPage, compressedPage, pageFor } from "./page.ts";

@@ -2,7 +2,7 @@ import { type ErrorCode, errorCodes, errorKind, type NextAction } from "../../er
 import { KibitzError } from "../../errors/errors.ts";
 import { problemTypeOf } from "../../errors/problem.ts";
 import { contextOf } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import type { RequestHandler } from "../message.ts";
 import { escapeHtml, staticPage, staticPolicy } from "./html-page.ts";
 import { answerGet, type Page } from "./page.ts";

@@ -2,7 +2,7 @@ import { readdir, readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { KibitzError } from "../../errors/errors.ts";
 import { contextOf } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import { type NodeRequest, preferredType, type RequestHandler } from "../message.ts";
 import { answerGet, type CodedPage, type Coding, type Page, pageFor, pageWithTag } from "./page.ts";
 

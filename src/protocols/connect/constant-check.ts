@@ -11,7 +11,7 @@ import { readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest, RequestHandler } from "../../http/message.ts";
 import { sendProblem } from "../../http/send-problem.ts";
 import { ClientDisconnected, contextOf, mediaTypeOf, outcomeOf } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import { sleep } from "../../time/time.ts";
 import { refuseCall } from "./refuse-call.ts";
 

@@ -12,7 +12,7 @@ import {
 import { detailFromProblem, problemMessage } from "../../calls/convert-problem.ts";
 import type { KibitzError } from "../../errors/errors.ts";
 import { fieldPathOf } from "../../text/json-pointer.ts";
-import { grpcMessage } from "../../text/plain-text.ts";
+import { grpcMessage } from "./grpc-message.ts";
 
 interface ErrorContent {
   readonly message: string;

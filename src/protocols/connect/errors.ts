@@ -6,8 +6,9 @@ import { type ErrorCode, errorKind } from "../../errors/catalog.ts";
 import { errorFromUnknown, errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
 import { headersFromError } from "../../errors/problem.ts";
 import { ClientDisconnected } from "../../request/context.ts";
+import { withoutControls } from "../../text/controls.ts";
+import { echo } from "../../text/echo.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
-import { echo, withoutControls } from "../../text/plain-text.ts";
 import { contentOfError } from "./error-details.ts";
 
 /** Converts an error for Connect and gRPC, and adds typed details such as ErrorInfo. */

@@ -10,8 +10,9 @@ import { KibitzError } from "../../errors/errors.ts";
 import { endBeforeBody } from "../../http/lingering-close.ts";
 import type { NodeRequest, NodeResponse } from "../../http/message.ts";
 import { contextOf, mediaTypeOf, outcomeOf, rpcType } from "../../request/context.ts";
-import { echo, grpcMessage } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import { connectErrorFrom } from "./errors.ts";
+import { grpcMessage } from "./grpc-message.ts";
 
 /** Sends an error in the protocol of the client. Returns false if the request is not an RPC. */
 export function refuseCall(req: NodeRequest, res: NodeResponse, error: KibitzError): boolean {

@@ -14,7 +14,7 @@ import { sendProblem } from "../../http/send-problem.ts";
 import { shownBase } from "../../http/shown-base.ts";
 import type { Log } from "../../log/log.ts";
 import { ClientDisconnected, contextOf, holdCall, mcpPath, outcomeOf } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import { type AnswerOptions, createRouteHandler, type RouteHandler } from "./answers.ts";
 import { exampleOf } from "./read-request.ts";
 import { kindOfRoute, type Route, routesFromServices } from "./routes.ts";

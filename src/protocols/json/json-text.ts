@@ -8,9 +8,10 @@ import {
   violationsMax,
   withCost,
 } from "../../errors/errors.ts";
+import { echo, nameOfJson } from "../../text/echo.ts";
+import { isJsonObject, type Plain } from "../../text/json-object.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import type { JsonCount } from "../../text/json-scan.ts";
-import { echo, isJsonObject, nameOfJson, type Plain } from "../../text/plain-text.ts";
 
 /**
  * Parses a JSON object in linear time. Throws a KibitzError if a key is repeated, or if the text is too large or too deep.

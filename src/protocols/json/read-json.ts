@@ -6,8 +6,8 @@ import { costOfBytes, errorFromViolations, KibitzError, type Violation } from ".
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
+import { echo } from "../../text/echo.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
-import { echo } from "../../text/plain-text.ts";
 import { jsonFromBytes } from "../../text/well-formed-json.ts";
 
 /** Reads a JSON body. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */

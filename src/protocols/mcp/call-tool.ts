@@ -1,8 +1,9 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { PlayedMoves, PlayedPosition } from "../../calls/rulebook.ts";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
+import { durationText } from "../../text/duration-text.ts";
+import type { Plain } from "../../text/json-object.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
-import { durationText, type Plain } from "../../text/plain-text.ts";
 import { correctArguments, playedMovesOf, readArguments } from "./arguments.ts";
 import type { Caller } from "./caller.ts";
 import { shaped } from "./schema.ts";

@@ -23,7 +23,7 @@ import {
   outcomeOf,
   type RequestOutcome,
 } from "../../request/context.ts";
-import { isJsonObject, type Plain } from "../../text/plain-text.ts";
+import { isJsonObject, type Plain } from "../../text/json-object.ts";
 import { every, now } from "../../time/time.ts";
 import { type Answerers, createCaller } from "./caller.ts";
 import {

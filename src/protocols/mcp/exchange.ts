@@ -1,7 +1,8 @@
 import { createMcpHandler, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprotocol/server";
 import { KibitzError } from "../../errors/errors.ts";
 import { type NodeRequest, preferredType } from "../../http/message.ts";
-import { echo, type Plain } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
+import type { Plain } from "../../text/json-object.ts";
 import { refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 

@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from "node:http";
 import { createNetworkTest } from "../../access/client-address.ts";
 import { KibitzError } from "../../errors/errors.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 
 export interface SendersOptions {
   /** The origins of web pages that may send requests. The origin `*` has no effect here. */

@@ -1,6 +1,6 @@
 import { ProtocolError, ProtocolErrorCode, Server } from "@modelcontextprotocol/server";
 import type { KibitzError } from "../../errors/errors.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import { callTool } from "./call-tool.ts";
 import type { Caller } from "./caller.ts";
 import { noMessage } from "./refusals.ts";

@@ -1,5 +1,5 @@
+import { isJsonObject, type Plain } from "../../text/json-object.ts";
 import { countJson, membersMax } from "../../text/json-scan.ts";
-import { isJsonObject, type Plain } from "../../text/plain-text.ts";
 import { wellFormedJson } from "../../text/well-formed-json.ts";
 
 /** Null members are removed only in this many levels of a message. The first level is `params`. */

@@ -9,7 +9,7 @@ import {
 import type { Call, Implementation } from "../../calls/call.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import { limitStreams } from "./limit-streams.ts";
 
 export interface HealthOptions {

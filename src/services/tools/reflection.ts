@@ -17,7 +17,7 @@ import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/r
 import type { Call, Implementation } from "../../calls/call.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { RequestContext } from "../../request/context.ts";
-import { echo } from "../../text/plain-text.ts";
+import { echo } from "../../text/echo.ts";
 import { timeoutSignal } from "../../time/time.ts";
 import { limitStreams } from "./limit-streams.ts";
 

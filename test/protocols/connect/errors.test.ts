@@ -12,7 +12,7 @@ import {
 import { errorCodes, errorKind } from "../../../src/errors/catalog.ts";
 import { errorFromViolations, KibitzError, type Violation } from "../../../src/errors/errors.ts";
 import { connectErrorFrom } from "../../../src/protocols/connect/errors.ts";
-import { grpcMessage } from "../../../src/text/plain-text.ts";
+import { grpcMessage } from "../../../src/protocols/connect/grpc-message.ts";
 import { statuses } from "../../contract/protocols/statuses.ts";
 
 function encodedBytesOf(error: ConnectError): number {

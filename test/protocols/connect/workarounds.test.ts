@@ -10,8 +10,8 @@ import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest } from "../../../src/http/message.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { connectErrorFrom, errorFromConnect } from "../../../src/protocols/connect/errors.ts";
+import { grpcMessage } from "../../../src/protocols/connect/grpc-message.ts";
 import { dropLongTimeout, fixGrpcMessageEncoding } from "../../../src/protocols/connect/workarounds.ts";
-import { grpcMessage } from "../../../src/text/plain-text.ts";
 import { startListener } from "../../http/start-listener.ts";
 import { envelope, service } from "./faults/bare-library.ts";
 

@@ -1,6 +1,6 @@
 import { errorFromViolations } from "../../../errors/errors.ts";
+import type { Plain } from "../../../text/json-object.ts";
 import { numbered } from "../../../text/numbered-moves.ts";
-import type { Plain } from "../../../text/plain-text.ts";
 import { wrongType } from "../arguments.ts";
 import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, listOf, nullable, objectSchema, result } from "../schema.ts";

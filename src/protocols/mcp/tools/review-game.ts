@@ -1,6 +1,6 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
+import type { Plain } from "../../../text/json-object.ts";
 import { numbered } from "../../../text/numbered-moves.ts";
-import type { Plain } from "../../../text/plain-text.ts";
 import { playedMovesOf } from "../arguments.ts";
 import type { Caller } from "../caller.ts";
 import { follow, type QueuedEvent, shownScore } from "../evaluation.ts";
