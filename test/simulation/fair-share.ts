@@ -1,3 +1,4 @@
+import type { Work } from "../../src/analysis/scheduler.ts";
 import type { Service } from "../../src/wiring/service.ts";
 
 /** A shorter search may run beside the slots, or in a slot that another search lends. */
@@ -15,9 +16,13 @@ interface FairShareOptions {
 /** A search that has not ended, and what has started since it was requested. Times are expected milliseconds. */
 interface WaitingSearch {
   readonly flow: string;
+  /** All places of a search in the queue have this function. Undefined if the search has asked for no place. */
+  expectMs: (() => number) | undefined;
   expectedMs(): number;
-  /** Maps each flow to the time of its searches that have started. */
-  readonly startedMs: Map<string, number>;
+  /** The time of this search, and of other searches of its flow. A search that is set back starts several times. */
+  ownMs: number;
+  /** Maps each other flow to the time of its searches. */
+  readonly othersMs: Map<string, number>;
   hasOwnPlace: boolean;
 }
 
@@ -35,34 +40,46 @@ export function watchFairShare({ name, service, violation }: FairShareOptions): 
   const longest = new Map<string, number>();
   let requesting: WaitingSearch | undefined;
 
-  function onStart(flow: string, ms: number): void {
+  function onStart({ flow, expectMs }: Work, ms: number): void {
     for (const search of waiting) {
-      const sumMs = (search.startedMs.get(flow) ?? 0) + ms;
-      search.startedMs.set(flow, sumMs);
-      const ownMs = (search.startedMs.get(search.flow) ?? 0) + search.expectedMs();
-      const shareMs = factor * (ownMs + (longest.get(flow) ?? 0));
-      if (flow !== search.flow && sumMs > shareMs && search.hasOwnPlace) {
-        waiting.delete(search);
-        violation(
-          `${name}: while a search of ${search.flow} waits, ${flow} starts searches of ${Math.round(sumMs)} ms, but its share is ${Math.round(shareMs)} ms`,
-        );
+      if (flow === search.flow || expectMs === search.expectMs) {
+        search.ownMs += ms;
+      } else if (ms > shortMs && search.hasOwnPlace) {
+        check(search, flow, ms);
       }
+    }
+  }
+
+  function check(search: WaitingSearch, flow: string, ms: number): void {
+    const { ownMs, othersMs } = search;
+    const sumMs = (othersMs.get(flow) ?? 0) + ms;
+    othersMs.set(flow, sumMs);
+    // Another search of the own flow may be first.
+    const nextMs = Math.max(search.expectedMs(), longest.get(search.flow) ?? 0);
+    const shareMs = factor * (ownMs + nextMs + (longest.get(flow) ?? 0));
+    if (sumMs > shareMs) {
+      waiting.delete(search);
+      violation(
+        `${name}: while a search of ${search.flow} waits, ${flow} starts searches of ${Math.round(sumMs)} ms, but its share is ${Math.round(shareMs)} ms`,
+      );
     }
   }
 
   scheduler.enter = async (work, signal, onWaiting) => {
     const { flow } = work;
-    const asker = requesting;
+    // If a search was joined while it ran, it asks for the places of its callers when it is set back.
+    const asker =
+      requesting ?? waiting.values().find((one) => one.flow === flow && one.expectMs === undefined);
+    if (asker) {
+      asker.expectMs = work.expectMs;
+    }
     const see = () => {
       const ms = work.expectMs();
       longest.set(flow, Math.max(longest.get(flow) ?? 0, ms));
       return ms;
     };
     const watched = (slot: Awaited<ReturnType<typeof enter>>) => {
-      const ms = see();
-      if (ms > shortMs) {
-        onStart(flow, ms);
-      }
+      onStart(work, see());
       const { again } = slot;
       slot.again = async (signal) => watched(await again(signal));
       return slot;
@@ -83,8 +100,10 @@ export function watchFairShare({ name, service, violation }: FairShareOptions): 
     const { expectedMs, longestMs } = terms ?? analyzer.timeOf(request, Number.POSITIVE_INFINITY);
     const search: WaitingSearch = {
       flow,
+      expectMs: undefined,
       expectedMs: () => Math.max(expectedMs, analyzer.timeOf(request, longestMs).expectedMs),
-      startedMs: new Map(),
+      ownMs: 0,
+      othersMs: new Map(),
       hasOwnPlace: true,
     };
     if (expectedMs > shortMs) {
@@ -96,7 +115,6 @@ export function watchFairShare({ name, service, violation }: FairShareOptions): 
       requesting = undefined;
       return await analysis;
     } finally {
-      requesting = undefined;
       waiting.delete(search);
     }
   };
