@@ -160,7 +160,7 @@ export function withRules(rules: Rules): Middleware {
 }
 
 /** Adds a weak ETag of the part of a GET response that never changes. If there is no such part, forbids caching. */
-export function withEtag(): Middleware {
+function withEtag(): Middleware {
   return around(async function* (messages, _, { method, isGet, outcome: { answerHeaders } }) {
     for await (const message of messages()) {
       if (isGet && !answerHeaders.has("cache-control")) {

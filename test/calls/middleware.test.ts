@@ -3,13 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type Call, localCall } from "../../src/calls/call.ts";
-import {
-  type Middleware,
-  withEtag,
-  withReport,
-  withRules,
-  withSuggestions,
-} from "../../src/calls/middleware.ts";
+import { type Middleware, withReport, withRules, withSuggestions } from "../../src/calls/middleware.ts";
 import { createRules } from "../../src/calls/rules.ts";
 import { errorFromViolations, KibitzError } from "../../src/errors/errors.ts";
 import { createCallLine } from "../../src/log/call-line.ts";
@@ -168,27 +162,6 @@ test.each([evaluate, streamEvaluate])(
   },
 );
 
-test("a response has an ETag only if the method is GET and the search is deterministic, and repeated responses have the same ETag", async () => {
-  const tagOf = async (isGet: boolean, deterministic: boolean, id: string) => {
-    const call = { ...localCall(evaluate), isGet };
-    await ask(
-      evaluate,
-      withEtag(),
-      async () => create(evaluate.output, { id, search: { deterministic } }),
-      call,
-    );
-    return Object.fromEntries(call.outcome.answerHeaders);
-  };
-  const first = await tagOf(true, true, "1");
-  expect(first).toEqual({
-    etag: expect.stringMatching(/^W\/"[\w-]{22}"$/),
-    "cache-control": "private, no-cache",
-  });
-  expect(await tagOf(true, true, "2")).toEqual(first);
-  expect(await tagOf(true, false, "3")).toEqual({ "cache-control": "no-store" });
-  expect(await tagOf(false, true, "4")).toEqual({});
-});
-
 describe("suggestions", () => {
   const tooDeep = errorFromViolations([
     { pointer: "/depth", code: "out_of_range", message: "Too deep.", allowed: { minimum: 1, maximum: 9 } },
@@ -198,23 +171,6 @@ describe("suggestions", () => {
   ]);
   const deep = create(AnalysisRequestSchema, { fen: "startpos", depth: 12 });
   const batch = create(evaluateBatch.input, { requests: [deep, deep] });
-
-  test.each([evaluate, streamEvaluate])(
-    "an error of $name contains the nearest valid request in plain JSON",
-    async (method) => {
-      const fail = method === evaluate ? () => Promise.reject(tooDeep) : () => messages(tooDeep);
-      const answer = ask(
-        method,
-        withSuggestions(async () => {}),
-        fail,
-        { message: deep },
-      );
-      await expect(method === evaluate ? answer : answersOf(answer)).rejects.toMatchObject({
-        code: "out_of_range",
-        suggestedRequest: { fen: "startpos", depth: 9 },
-      });
-    },
-  );
 
   test("an error about a batch contains a corrected request only if the batch is short and completely readable", async () => {
     const suggested = async (readBytes: number, unreadable: Call["unreadable"] = new Map()) => {
