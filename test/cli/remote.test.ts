@@ -122,7 +122,7 @@ describe("errors of a service", () => {
   test("an error that a service sends is printed with a corrected request or a larger plan", async () => {
     const { code, stderr } = await remotely("eval", start, "--depth", "0");
     expect(code).toBe(2);
-    expect(stderr).toMatch(/^kibitz: `depth` must be from 1 to 30, not 0\.\n/);
+    expect(stderr).toMatch(/^kibitz: .*`depth`.*\n/);
     expect(stderr).toContain(`kibitz: try: {"fen":"${start}","depth":1}\n`);
     const deep = await remotely("eval", start, "--depth", "15");
     expect(deep.stderr).toMatch(

