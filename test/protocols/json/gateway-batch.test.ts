@@ -107,11 +107,6 @@ describe("an unreadable request in a batch", () => {
       ]),
     );
   });
-
-  it("a batch that contains only invalid requests still reaches the batch handler", async () => {
-    expect(await array(await post({ requests: [1] }))).toEqual([[0, "invalid_type"]]);
-    expect(call).toHaveBeenCalledOnce();
-  });
 });
 
 describe("an invalid batch", () => {

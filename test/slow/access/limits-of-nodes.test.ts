@@ -1,4 +1,3 @@
-import { execFileSync } from "node:child_process";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import type { Account } from "../../../src/access/account.ts";
@@ -348,36 +347,4 @@ describeWith("redis")("limits while Redis", () => {
     await run(limits, account);
     expect(await remainingOf(limits, account)).toEqual([6, 1000]);
   });
-
-  test.each([
-    ["is read-only", ["replicaof", "127.0.0.1", "1"], [], ["replicaof", "no", "one"], /replica/],
-    [
-      "has another password",
-      ["config", "set", "requirepass", "new"],
-      ["-a", "new"],
-      ["config", "set", "requirepass", ""],
-      /NOAUTH/,
-    ],
-  ])(
-    "while Redis %s, a node enforces its part of the limit, and reports the reason",
-    async (_, spoil, authorized, mend, why) => {
-      const { redis, limits } = await startNode();
-      const operate = (...words: readonly string[]) =>
-        execFileSync("redis-cli", ["-p", String(server.port), ...words], { stdio: "ignore" });
-      operate(...spoil);
-      // Clients that are already connected do not notice the change.
-      operate(...authorized, "client", "kill", "type", "normal");
-      await until(() => redis.health.kind !== "up");
-      const kinds = [];
-      for (let count = 0; count < 4; count++) {
-        kinds.push((await run(limits, account)).kind);
-      }
-      expect(kinds).toEqual(["entered", "entered", "entered", "refused"]);
-      await until(() => "why" in redis.health && why.test(redis.health.why));
-      operate(...authorized, ...mend);
-      await until(() => redis.health.kind === "up");
-      await run(limits, account);
-      expect(await remainingOf(limits, account)).toEqual([6, 1000]);
-    },
-  );
 });

@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { rpcProtocols } from "../../../contract/protocols/all-protocols.ts";
 import { startFen } from "../../../contract/protocols/cases/case.ts";
-import { json } from "../../../contract/protocols/clients/json.ts";
 import { type StreamClient, streamClients } from "../../../contract/protocols/stream-clients.ts";
 import { watchWork } from "../../../contract/protocols/watch-work.ts";
 import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
@@ -87,21 +86,4 @@ describe("the deadline of a unary call", () => {
       await expectNoWork();
     },
   );
-});
-
-test("the search for a plain JSON request stops when the caller closes the connection", async () => {
-  const leave = new AbortController();
-  const left = fetch(`${app.url}/v1/eval`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(long),
-    signal: leave.signal,
-  });
-  const failed = expect(left).rejects.toThrow(/abort/);
-  await expectWork();
-  leave.abort();
-  await failed;
-  await expectNoWork();
-  await using protocol = json.open(app.url);
-  expect(await protocol.call("evaluate", { fen: startFen, depth: 2 })).toMatchObject({ kind: "answer" });
 });
