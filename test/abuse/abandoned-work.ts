@@ -6,11 +6,11 @@ import { startProgram } from "../../tools/cluster/programs.ts";
 import { freePort } from "../support/free-port.ts";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { rawRequest } from "../support/raw-http.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { watchHealth } from "./health-watch.ts";
 import { askAsOthers, type Leaving, sendAndLeave } from "./leavers.ts";
 import { longGame } from "./long-game.ts";
-import { rawRequest } from "./raw-http.ts";
 import { type StartedService, useService } from "./started-service.ts";
 
 const game = longGame();

@@ -5,10 +5,11 @@ import { text } from "node:stream/consumers";
 import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { expect } from "vitest";
+import { envelope } from "../support/envelope.ts";
 import { patienceMs } from "../support/patience.ts";
+import { rawRequest } from "../support/raw-http.ts";
 import { ask } from "./ask.ts";
-import { envelope, rpcOf } from "./calls.ts";
-import { rawRequest } from "./raw-http.ts";
+import { rpcOf } from "./calls.ts";
 import { type StartedService, startFen } from "./started-service.ts";
 
 type Headers = Readonly<Record<string, string>>;

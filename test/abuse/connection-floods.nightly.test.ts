@@ -1,10 +1,10 @@
 import { expect, onTestFinished, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
+import { rawRequest } from "../support/raw-http.ts";
 import { ask } from "./ask.ts";
 import { floodWithConnections } from "./connection-flood.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { descriptorsOf } from "./processes-of.ts";
-import { rawRequest } from "./raw-http.ts";
 import { expectEvaluation, useService } from "./started-service.ts";
 
 const metrics = `http://127.0.0.1:${await freePort()}`;

@@ -1,7 +1,7 @@
 import { onTestFinished, test } from "vitest";
+import { rawRequest } from "../support/raw-http.ts";
 import { expectOthersAnswered, floodWithConnections } from "./connection-flood.ts";
 import { flag, frame, frameType, headerBlock, requestFields } from "./frames.ts";
-import { rawRequest } from "./raw-http.ts";
 import { useService } from "./started-service.ts";
 
 const service = useService({ KIBITZ_ACCESS: "public" });

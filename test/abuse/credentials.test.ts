@@ -1,9 +1,10 @@
 import { describe, expect, test } from "vitest";
 import { createApiKey } from "../../src/access/keys.ts";
+import { envelope } from "../support/envelope.ts";
+import { answersFrom, exchange, rawRequest } from "../support/raw-http.ts";
 import { ask } from "./ask.ts";
-import { envelope, matedFen, rpcOf } from "./calls.ts";
+import { matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
 import { useService } from "./started-service.ts";
 
 const service = useService({ KIBITZ_ACCESS: "public" });

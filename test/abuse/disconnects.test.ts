@@ -1,12 +1,13 @@
 import { connect as connectHttp2 } from "node:http2";
 import { describe, expect, test, vi } from "vitest";
+import { envelope } from "../support/envelope.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { rowsWith } from "../support/needs.ts";
 import { patienceMs } from "../support/patience.ts";
+import { open, rawRequest } from "../support/raw-http.ts";
 import { ask } from "./ask.ts";
-import { envelope, rpcOf } from "./calls.ts";
+import { rpcOf } from "./calls.ts";
 import { cpuMsOf } from "./processes-of.ts";
-import { open, rawRequest } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const native = nativeStockfish();

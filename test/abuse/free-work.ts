@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
+import { envelope } from "../support/envelope.ts";
 import { patienceMs } from "../support/patience.ts";
 import { ask } from "./ask.ts";
-import { envelope, rpcOf } from "./calls.ts";
+import { rpcOf } from "./calls.ts";
 import { watchHealth } from "./health-watch.ts";
 import { askAsOthers } from "./leavers.ts";
 import { longGame } from "./long-game.ts";

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { envelope, matedFen, rpcOf } from "./calls.ts";
+import { envelope } from "../support/envelope.ts";
+import { matedFen, rpcOf } from "./calls.ts";
 import { useSharedService } from "./started-service.ts";
 import { codeOf, type Sent, type WayIn, waysIn } from "./ways-in.ts";
 

@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { http2Get } from "../http/http2-get.ts";
+import { answersFrom, exchange, rawRequest } from "../support/raw-http.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "./frames.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
-import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
 import { useService } from "./started-service.ts";
 
 const service = useService();

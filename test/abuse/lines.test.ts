@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { patienceMs } from "../support/patience.ts";
-import { exchange, open, rawRequest } from "./raw-http.ts";
+import { exchange, open, rawRequest } from "../support/raw-http.ts";
 import { useSharedService } from "./started-service.ts";
 
 const service = useSharedService();

@@ -1,8 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { http2Get } from "../http/http2-get.ts";
+import { answersFrom, exchange, rawRequest } from "../support/raw-http.ts";
 import { jsonCalls, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { answersFrom, exchange, rawRequest } from "./raw-http.ts";
 import { useSharedService } from "./started-service.ts";
 
 const service = useSharedService();

@@ -1,9 +1,9 @@
 import { connect } from "node:net";
 import { expect } from "vitest";
 import { stillRunning } from "../engine/processes.ts";
+import { answersFrom, open, rawRequest } from "../support/raw-http.ts";
 import { post } from "./ask.ts";
 import { expectProblem } from "./expect-problem.ts";
-import { answersFrom, open, rawRequest } from "./raw-http.ts";
 import { type OwnService, startFen } from "./started-service.ts";
 
 const sleep = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));

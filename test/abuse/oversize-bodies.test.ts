@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
-import { envelope, jsonCalls, rpcOf } from "./calls.ts";
+import { envelope } from "../support/envelope.ts";
+import { answersFrom, exchange, open, rawRequest, untilClosed } from "../support/raw-http.ts";
+import { jsonCalls, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { mib } from "./health-watch.ts";
-import { answersFrom, exchange, open, rawRequest, untilClosed } from "./raw-http.ts";
 import { useSharedService } from "./started-service.ts";
 
 const service = useSharedService();

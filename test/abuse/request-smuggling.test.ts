@@ -1,9 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { patienceMs } from "../support/patience.ts";
+import { answersFrom, exchange, open, rawRequest } from "../support/raw-http.ts";
 import { matedFen } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "./frames.ts";
-import { answersFrom, exchange, open, rawRequest } from "./raw-http.ts";
 import { expectProbesAnswered, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();

@@ -2,8 +2,8 @@ import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
+import { rawRequest } from "../support/raw-http.ts";
 import { ask } from "./ask.ts";
-import { rawRequest } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 import { expectOthersServed } from "./under-attack.ts";
 

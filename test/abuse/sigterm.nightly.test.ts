@@ -1,7 +1,7 @@
 import { test } from "vitest";
+import { open, rawRequest } from "../support/raw-http.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "./frames.ts";
 import { expectOrderlyStop } from "./orderly-stop.ts";
-import { open, rawRequest } from "./raw-http.ts";
 import { useService } from "./started-service.ts";
 
 const service = useService({ KIBITZ_QUEUE_MAX_WAIT_MS: "600000" });

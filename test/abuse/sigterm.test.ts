@@ -3,10 +3,10 @@ import { text } from "node:stream/consumers";
 import { describe, expect, test, vi } from "vitest";
 import { descendantsOf, stillRunning } from "../engine/processes.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
+import { open } from "../support/raw-http.ts";
 import { startKibitz } from "../support/start-kibitz.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { expectOrderlyStop } from "./orderly-stop.ts";
-import { open } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };

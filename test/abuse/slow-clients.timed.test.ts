@@ -2,7 +2,9 @@ import { once } from "node:events";
 import { connect, type IncomingHttpHeaders } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
-import { envelope, matedFen, rpcOf } from "./calls.ts";
+import { envelope } from "../support/envelope.ts";
+import { answersFrom, open, rawRequest } from "../support/raw-http.ts";
+import { matedFen, rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import {
   type FrameClient,
@@ -14,7 +16,6 @@ import {
   requestFields,
 } from "./frames.ts";
 import { expectUnharmed, sharedMaxBytes, watchHealth } from "./health-watch.ts";
-import { answersFrom, open, rawRequest } from "./raw-http.ts";
 import { expectEvaluation, useSharedService } from "./started-service.ts";
 
 const service = useSharedService();

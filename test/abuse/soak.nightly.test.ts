@@ -2,12 +2,13 @@ import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, expect, test, vi } from "vitest";
+import { envelope } from "../support/envelope.ts";
 import { createRandom } from "../support/random.ts";
+import { open, rawRequest } from "../support/raw-http.ts";
 import { post } from "./ask.ts";
-import { envelope, matedFen, rpcOf } from "./calls.ts";
+import { matedFen, rpcOf } from "./calls.ts";
 import { expectUnharmed, mib, watchHealth } from "./health-watch.ts";
 import { descriptorsOf } from "./processes-of.ts";
-import { open, rawRequest } from "./raw-http.ts";
 import { startFen, useService } from "./started-service.ts";
 
 const liveBytesFile = join(mkdtempSync(join(tmpdir(), "kibitz-soak-")), "live-bytes");

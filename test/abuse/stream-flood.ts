@@ -1,6 +1,6 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { envelope } from "./calls.ts";
+import { envelope } from "../support/envelope.ts";
 import { flag, frame, frameType, headerBlock, requestFields, uint32 } from "./frames.ts";
 
 export interface StreamFlood {

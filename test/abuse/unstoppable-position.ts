@@ -1,8 +1,9 @@
 import { describe, expect, test } from "vitest";
 import { unstoppable } from "../engine/unstoppable.ts";
+import { envelope } from "../support/envelope.ts";
 import { nativeStockfish } from "../support/native-stockfish.ts";
 import { post } from "./ask.ts";
-import { envelope, rpcOf } from "./calls.ts";
+import { rpcOf } from "./calls.ts";
 import { expectProblem } from "./expect-problem.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { startFen, useService } from "./started-service.ts";

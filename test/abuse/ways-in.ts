@@ -4,8 +4,9 @@ import { buffer } from "node:stream/consumers";
 import { type DescMethod, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
+import { envelope } from "../support/envelope.ts";
 import { ask } from "./ask.ts";
-import { envelope, rpcOf } from "./calls.ts";
+import { rpcOf } from "./calls.ts";
 
 export interface Sent {
   readonly call: "evaluate" | "evaluateBatch" | "reviewGame";

@@ -3,8 +3,8 @@ import { once } from "node:events";
 import { afterAll, beforeAll, beforeEach, expect, test, vi } from "vitest";
 import { guardRequests } from "../../src/cli/guard-requests.ts";
 import { runAs } from "../../src/request/owner.ts";
-import { exchange, open } from "../http/exchange.ts";
 import { http2Get } from "../http/http2-get.ts";
+import { exchange, open } from "../support/raw-http.ts";
 import type { Report } from "./guard/throwing-service.ts";
 
 let service: ChildProcess;

@@ -10,7 +10,7 @@ import {
   localContext,
   outcomeOf,
 } from "../../src/request/context.ts";
-import { open, problemOf } from "./exchange.ts";
+import { open, problemOf } from "../support/raw-http.ts";
 import { startListener } from "./start-listener.ts";
 
 async function start(options: BodyBudgetOptions) {

@@ -6,8 +6,8 @@ import { createBodyBudget } from "../../src/http/body-budget.ts";
 import type { RequestHandler } from "../../src/http/message.ts";
 import { createConnectAdapter } from "../../src/protocols/connect/adapter.ts";
 import { ask } from "../abuse/ask.ts";
-import { envelope } from "../abuse/calls.ts";
 import { madeUpGateway, startFen } from "../protocols/json/serve-gateway.ts";
+import { envelope } from "../support/envelope.ts";
 import { patienceMs } from "../support/patience.ts";
 import { startListener } from "./start-listener.ts";
 

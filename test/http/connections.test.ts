@@ -8,8 +8,8 @@ import {
 import { connect } from "node:net";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createEnginesInProcess } from "../support/engines-in-process.ts";
+import { open, problemOf } from "../support/raw-http.ts";
 import { useApp } from "../support/running-app.ts";
-import { open, problemOf } from "./exchange.ts";
 
 const useService = (env: Readonly<Record<string, string>>) =>
   useApp(env, { engines: createEnginesInProcess() });

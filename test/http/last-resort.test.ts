@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { KibitzError } from "../../src/errors/errors.ts";
 import type { ListenerOptions } from "../../src/http/listener/listener.ts";
 import type { RequestHandler } from "../../src/http/message.ts";
-import { exchange } from "./exchange.ts";
+import { exchange } from "../support/raw-http.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
 

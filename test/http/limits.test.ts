@@ -5,7 +5,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { ListenerOptions } from "../../src/http/listener/listener.ts";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
-import { open, problemOf } from "./exchange.ts";
+import { open, problemOf } from "../support/raw-http.ts";
 import { startListener } from "./start-listener.ts";
 
 const get = (path: string) => `GET ${path} HTTP/1.1\r\nHost: x\r\n\r\n`;

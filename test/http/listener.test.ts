@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createListener } from "../../src/http/listener/listener.ts";
 import type { NodeRequest, RequestHandler } from "../../src/http/message.ts";
-import { exchange, open, problemOf, sendByteByByte } from "./exchange.ts";
+import { exchange, open, problemOf, sendByteByByte } from "../support/raw-http.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener, unlimitedListener } from "./start-listener.ts";
 

@@ -3,7 +3,7 @@ import { connect } from "node:http2";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
-import { exchange, open, problemOf } from "./exchange.ts";
+import { exchange, open, problemOf } from "../support/raw-http.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";
 

@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { readBytes } from "../../src/http/body-budget.ts";
 import type { RequestHandler } from "../../src/http/message.ts";
 import { flag, frame, frameType, headerBlock, openFrames, requestFields } from "../abuse/frames.ts";
-import { open, problemOf } from "./exchange.ts";
+import { open, problemOf } from "../support/raw-http.ts";
 import { startListener } from "./start-listener.ts";
 
 /** Answers with the number of bytes of the body and the number of parts in which the service got the body. */

@@ -6,8 +6,8 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { HealthCheckRequestSchema } from "../../gen/grpc/health/v1/health_pb.ts";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
 import { createConstantCheck } from "../../src/protocols/connect/constant-check.ts";
-import { envelope } from "../abuse/calls.ts";
-import { open, problemOf } from "./exchange.ts";
+import { envelope } from "../support/envelope.ts";
+import { open, problemOf } from "../support/raw-http.ts";
 import { startListener } from "./start-listener.ts";
 
 const checkPath = "/grpc.health.v1.Health/Check";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { createPace } from "../../src/http/listener/pace.ts";
-import { open } from "./exchange.ts";
+import { open } from "../support/raw-http.ts";
 import { startListener } from "./start-listener.ts";
 
 test("connections of a holder beyond the number at once wait for their turns, and those of others do not", () => {

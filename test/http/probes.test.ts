@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { createProbes } from "../../src/http/pages/probes.ts";
 import { createProblemPages } from "../../src/http/pages/problems.ts";
-import { exchange } from "./exchange.ts";
+import { exchange } from "../support/raw-http.ts";
 import { startListener } from "./start-listener.ts";
 
 test("/healthz gets 200 even if the server is not ready", async () => {

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { KibitzError } from "../../src/errors/errors.ts";
 import type { RequestHandler } from "../../src/http/message.ts";
 import { sendProblem } from "../../src/http/send-problem.ts";
-import { open } from "./exchange.ts";
+import { open } from "../support/raw-http.ts";
 import { startListener } from "./start-listener.ts";
 
 const error = new KibitzError("body_too_large", "Too much.");

@@ -7,7 +7,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createListener } from "../../src/http/listener/listener.ts";
 import type { NodeResponse, RequestHandler } from "../../src/http/message.ts";
-import { exchange, open } from "./exchange.ts";
+import { exchange, open } from "../support/raw-http.ts";
 import { startListener, unlimitedListener } from "./start-listener.ts";
 
 /** Creates a handler that collects requests to `/slow`. The test answers them later. */

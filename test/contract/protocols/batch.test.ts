@@ -5,8 +5,9 @@ import {
   type EvaluateBatchRequest,
   EvaluateBatchRequestSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { envelope, rpcOf } from "../../abuse/calls.ts";
+import { rpcOf } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { envelope } from "../../support/envelope.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";

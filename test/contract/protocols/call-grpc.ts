@@ -1,6 +1,7 @@
 import { once } from "node:events";
 import { connect, type IncomingHttpHeaders } from "node:http2";
-import { envelope, rpcOf } from "../../abuse/calls.ts";
+import { rpcOf } from "../../abuse/calls.ts";
+import { envelope } from "../../support/envelope.ts";
 
 /** Makes a gRPC call without a client library. Returns the raw headers and trailers. */
 export async function callGrpc(

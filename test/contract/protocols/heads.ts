@@ -1,6 +1,6 @@
 import { fromJson, toBinary } from "@bufbuild/protobuf";
 import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { envelope } from "../../abuse/calls.ts";
+import { envelope } from "../../support/envelope.ts";
 import { callGrpc, enveloped } from "./call-grpc.ts";
 import type { Plain } from "./protocol.ts";
 

@@ -2,10 +2,10 @@ import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import type { Socket } from "node:net";
 import { afterEach, describe, expect, test } from "vitest";
-import { envelope } from "../../abuse/calls.ts";
-import { open, problemOf } from "../../http/exchange.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { envelope } from "../../support/envelope.ts";
 import { patienceMs } from "../../support/patience.ts";
+import { open, problemOf } from "../../support/raw-http.ts";
 import { useApp } from "../../support/running-app.ts";
 import { callGrpc } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
@@ -88,11 +88,10 @@ async function sendUnfinished(...last: UnfinishedCall): Promise<string> {
 
 /** Sends a body without its last byte. Returns a function that returns the answer. */
 async function send(path: string, contentType: string, bytes: number): Promise<() => string> {
-  const body = Buffer.alloc(bytes - 1, " ");
-  if (contentType.includes("connect")) {
-    body.writeUInt8(0, 0);
-    body.writeUInt32BE(bytes - 5, 1);
-  }
+  const whole = contentType.includes("connect")
+    ? envelope(Buffer.alloc(bytes - 5, " "))
+    : Buffer.alloc(bytes, " ");
+  const body = whole.subarray(0, -1);
   const { socket, received } = await open(port());
   sockets.push(socket);
   clientPorts.push(socket.localPort ?? expect.fail("the connection has ended"));

@@ -3,11 +3,11 @@ import { connect, type IncomingHttpHeaders } from "node:http2";
 import { text } from "node:stream/consumers";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { envelope } from "../../abuse/calls.ts";
-import { open } from "../../http/exchange.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { envelope } from "../../support/envelope.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { usePlansFile } from "../../support/plans-file.ts";
+import { open } from "../../support/raw-http.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 

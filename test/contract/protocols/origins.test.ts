@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { open } from "../../http/exchange.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { open } from "../../support/raw-http.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";

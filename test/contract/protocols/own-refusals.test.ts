@@ -5,8 +5,8 @@ import { codeToString, errorFromJson } from "@connectrpc/connect/protocol-connec
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect, test } from "vitest";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
-import { envelope } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { envelope, envelopesIn } from "../../support/envelope.ts";
 import { useApp } from "../../support/running-app.ts";
 import { callGrpc } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
@@ -97,13 +97,9 @@ const protocols = [
 /** Returns the flags of an envelope. The lowest bit marks a compressed message. */
 const flagsOf = (encoding: string | undefined) => (encoding === undefined ? 0 : 1);
 
-function lastEnvelope(bytes: Buffer): string {
-  let at = 0;
-  while (at + 5 + bytes.readUInt32BE(at + 1) < bytes.length) {
-    at += 5 + bytes.readUInt32BE(at + 1);
-  }
-  const data = bytes.subarray(at + 5);
-  return (((bytes[at] ?? 0) & 1) === 1 ? gunzipSync(data) : data).toString();
+function lastEnvelope(body: Buffer): string {
+  const { flags, bytes } = envelopesIn(body).at(-1) ?? expect.fail("an empty body");
+  return ((flags & 1) === 1 ? gunzipSync(bytes) : bytes).toString();
 }
 
 function trailerError(trailer: Headers): ConnectError {

@@ -1,8 +1,9 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test, vi } from "vitest";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
-import { envelope, rpcOf } from "../../abuse/calls.ts";
+import { rpcOf } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { envelope } from "../../support/envelope.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";

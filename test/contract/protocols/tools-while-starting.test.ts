@@ -10,8 +10,8 @@ import { silentLog } from "../../../src/log/log.ts";
 import { type App, startApp } from "../../../src/wiring/app.ts";
 import { loadConfig } from "../../../src/wiring/config.ts";
 import { openEngines } from "../../../src/wiring/engines.ts";
-import { open } from "../../http/exchange.ts";
 import { freePort } from "../../support/free-port.ts";
+import { open } from "../../support/raw-http.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const dataDir = useTemporaryFolder();

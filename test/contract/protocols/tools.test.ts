@@ -11,9 +11,9 @@ import {
 } from "../../../gen/grpc/health/v1/health_pb.ts";
 import { ServerReflection } from "../../../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflection as ServerReflectionV1alpha } from "../../../gen/grpc/reflection/v1alpha/reflection_pb.ts";
-import { exchange, problemOf } from "../../http/exchange.ts";
 import { http2Get } from "../../http/http2-get.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { exchange, problemOf } from "../../support/raw-http.ts";
 import { useApp } from "../../support/running-app.ts";
 import { type ToolClient, toolClients } from "./tool-clients.ts";
 

@@ -6,8 +6,9 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { createApiKey } from "../../../src/access/keys.ts";
-import { envelope, matedFen } from "../../abuse/calls.ts";
+import { matedFen } from "../../abuse/calls.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { envelope } from "../../support/envelope.ts";
 import { type RunningApp, useApp } from "../../support/running-app.ts";
 
 /** The access modes. In each mode, the server must authenticate the caller before it reads the body of the request. */

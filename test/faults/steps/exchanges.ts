@@ -1,4 +1,5 @@
-import { envelope, rpcOf } from "../../abuse/calls.ts";
+import { rpcOf } from "../../abuse/calls.ts";
+import { envelope, envelopesIn } from "../../support/envelope.ts";
 import type { Reply, Sent } from "./reply.ts";
 
 /** A request, and what its answer says in its protocol. */
@@ -130,13 +131,7 @@ const connectUnary: Exchange["read"] = (reply) => {
 
 /** Splits the body of a stream into the flags and the text of each message. */
 function framesOf({ body }: Reply): readonly (readonly [flags: number, text: string])[] {
-  const frames: [number, string][] = [];
-  for (let at = 0; at < body.length; ) {
-    const end = at + 5 + body.readUInt32BE(at + 1);
-    frames.push([body.readUInt8(at), body.subarray(at + 5, end).toString()]);
-    at = end;
-  }
-  return frames;
+  return envelopesIn(body).map(({ flags, bytes }) => [flags, bytes.toString()]);
 }
 
 type ReadFrames = (reply: Reply, frames: readonly (readonly [number, string])[]) => Read;

@@ -4,6 +4,7 @@ import { fromBinary } from "@bufbuild/protobuf";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { type ErrorInfo, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
 import { statuses } from "../../contract/protocols/statuses.ts";
+import { envelopesIn } from "../../support/envelope.ts";
 import type { FuzzedRequest } from "./fuzzed-request.ts";
 import type { Reply } from "./send-request.ts";
 
@@ -169,16 +170,10 @@ function framesOf(
   body: Buffer,
   encoding: string | undefined,
 ): readonly { readonly flags: number; readonly bytes: Buffer }[] {
-  const frames = [];
-  for (let at = 0; at < body.length; ) {
-    ok(body.length - at >= 5, "half of a frame");
-    const [flags, length] = [body[at] ?? 0, body.readUInt32BE(at + 1)];
-    ok(body.length - at - 5 >= length, "half of a frame");
-    const bytes = body.subarray(at + 5, at + 5 + length);
-    frames.push({ flags, bytes: (flags & 1) === 1 ? inflated(bytes, encoding) : bytes });
-    at += 5 + length;
-  }
-  return frames;
+  return envelopesIn(body).map(({ flags, bytes }) => ({
+    flags,
+    bytes: (flags & 1) === 1 ? inflated(bytes, encoding) : bytes,
+  }));
 }
 
 function inflated(bytes: Buffer, encoding = "identity"): Buffer {

@@ -2,6 +2,7 @@ import { create, fromJson, toBinary, toJsonString } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { EvaluateBatchRequestSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { envelope } from "../../support/envelope.ts";
 import { knownFens } from "../corpus.ts";
 import { writtenJson } from "../written-json.ts";
 
@@ -132,10 +133,8 @@ const framed = (messages: fc.Arbitrary<string>) =>
       .map((frames) =>
         frames
           .map(([message, flags, off]) => {
-            const head = Buffer.alloc(5);
-            head[0] = flags;
-            head.writeUInt32BE(Math.max(0, message.length + off), 1);
-            return latin1(head) + message;
+            const length = Math.max(0, message.length + off);
+            return latin1(envelope(Buffer.from(message, "latin1"), flags, length));
           })
           .join(""),
       ),

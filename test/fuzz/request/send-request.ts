@@ -1,6 +1,6 @@
 import { Agent, request } from "node:http";
 import { type ClientHttp2Session, connect, constants } from "node:http2";
-import { connect as openSocket } from "node:net";
+import { open } from "../../support/raw-http.ts";
 import type { FuzzedRequest } from "./fuzzed-request.ts";
 
 export interface Reply {
@@ -139,16 +139,10 @@ function sendHttp2(
  * Sends bytes over a socket and then ends the socket. Node may abort a response that is not ready at this moment. Returns only
  * the first response.
  */
-function sendBytes(port: number, bytes: string): Promise<Reply> {
-  return new Promise((resolve) => {
-    const socket = openSocket(port, "127.0.0.1");
-    const chunks: Buffer[] = [];
-    socket.on("data", (chunk: Buffer) => chunks.push(chunk));
-    // The caller detects a reset by the received bytes.
-    socket.on("error", () => {});
-    socket.on("close", () => resolve(replyFromBytes(Buffer.concat(chunks))));
-    socket.end(Buffer.from(bytes, "latin1"));
-  });
+async function sendBytes(port: number, bytes: string): Promise<Reply> {
+  const { socket, closed } = await open(port);
+  socket.end(Buffer.from(bytes, "latin1"));
+  return replyFromBytes(Buffer.from(await closed, "latin1"));
 }
 
 function replyFromBytes(received: Buffer): Reply {

@@ -23,8 +23,8 @@ import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts"
 import { refuseCall, unknownMethod } from "../../../src/protocols/connect/refuse-call.ts";
 import { stateKey } from "../../../src/protocols/connect/state.ts";
 import type { Protocol } from "../../../src/request/context.ts";
-import { open } from "../../http/exchange.ts";
 import { startListener } from "../../http/start-listener.ts";
+import { open } from "../../support/raw-http.ts";
 
 const service = "/chess.analysis.v1.AnalysisService";
 const isRpcPath = (path: string) => path.startsWith(`${service}/`);

@@ -1,7 +1,7 @@
 import { connect } from "node:http2";
 import { expect, onTestFinished, test } from "vitest";
-import { open } from "../../http/exchange.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { open } from "../../support/raw-http.ts";
 import { useApp } from "../../support/running-app.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });

@@ -13,7 +13,8 @@ import { connectErrorFrom, errorFromConnect } from "../../../src/protocols/conne
 import { grpcMessage } from "../../../src/protocols/connect/grpc-message.ts";
 import { dropLongTimeout, fixGrpcMessageEncoding } from "../../../src/protocols/connect/workarounds.ts";
 import { startListener } from "../../http/start-listener.ts";
-import { envelope, service } from "./faults/bare-library.ts";
+import { envelope } from "../../support/envelope.ts";
+import { service } from "./faults/bare-library.ts";
 
 const start = ({ handlers }: ConnectRouter) =>
   startListener([createConnectAdapter({ handlers, bodies: createBodyBudget() })]);

@@ -1,10 +1,10 @@
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
 import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:zlib";
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { EvaluateResponseSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { UnaryHandler } from "../../../src/calls/register.ts";
+import { answersFrom, exchange, open, type RawClient, rawRequest } from "../../support/raw-http.ts";
 import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
 const evaluate = vi.fn<UnaryHandler>(async () => create(EvaluateResponseSchema, { id: "a1" }));
@@ -26,20 +26,15 @@ async function codeOf(response: Response) {
   return [response.status, code];
 }
 
-/** Sends raw lines of a request, which a client library would not send. */
-function rawRequest(...lines: string[]): Socket {
-  const socket = connect(served.port, "127.0.0.1");
-  socket.write(["POST /v1/eval HTTP/1.1", "Host: x", ...lines, "", ""].join("\r\n"));
-  return socket;
+/** Opens a connection, and sends the head of a request for an evaluation. */
+async function begin(...headers: readonly string[]): Promise<RawClient> {
+  const client = await open(served.port);
+  client.socket.write(rawRequest("POST /v1/eval", headers));
+  return client;
 }
 
-async function readAll(socket: Socket): Promise<string> {
-  let text = "";
-  for await (const chunk of socket) {
-    text += chunk;
-  }
-  return text;
-}
+const typed = "Content-Type: application/json";
+const sizedHead = [typed, `Content-Length: ${request.length}`];
 
 describe("a request with a body and a query", () => {
   const ask = (target: string, headers: Record<string, string> = json) =>
@@ -76,7 +71,10 @@ describe("Content-Type", () => {
   );
 
   it("a missing Content-Type is refused, and the error shows the right header", async () => {
-    const response = await readAll(rawRequest("Content-Length: 2", "Connection: close", "", "{}"));
+    const response = await exchange(
+      served.port,
+      rawRequest("POST /v1/eval", ["Content-Length: 2", "Connection: close"], "{}"),
+    );
     expect(response).toMatch(/^HTTP\/1\.1 415 /);
     expect(response).toContain("The request has no Content-Type: add the header, in curl with -H");
   });
@@ -136,7 +134,7 @@ describe("the size of a body", () => {
   });
 
   it("a body with a too large Content-Length is refused before it arrives", async () => {
-    const socket = rawRequest("Content-Type: application/json", "Content-Length: 100000000");
+    const { socket } = await begin(typed, "Content-Length: 100000000");
     const [answer] = (await once(socket, "data")) as [Buffer];
     socket.destroy();
     expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
@@ -144,47 +142,43 @@ describe("the size of a body", () => {
   });
 
   it("a body without Content-Length is refused at the size limit, and the connection is closed", async () => {
-    const socket = rawRequest("Content-Type: application/json", "Transfer-Encoding: chunked");
+    const { socket, closed } = await begin(typed, "Transfer-Encoding: chunked");
     const chunk = `8000\r\n${"x".repeat(0x8000)}\r\n`;
     const pump = setInterval(() => socket.write(chunk), 5);
-    socket.on("error", () => {});
-    const [answer] = (await once(socket, "data")) as [Buffer];
-    expect(answer.toString()).toMatch(/^HTTP\/1\.1 413 /);
-    expect(answer.toString()).toMatch(/\r\nconnection: close\r\n/i);
-    // The client had a second to read the response, and is still sending. Its next write fails.
-    await new Promise((resolve) => socket.once("close", resolve));
+    // The client has a second to read the response, and is still sending. Then its next write fails.
+    const answer = await closed;
     clearInterval(pump);
+    expect(answer).toMatch(/^HTTP\/1\.1 413 /);
+    expect(answer).toMatch(/\r\nconnection: close\r\n/i);
   });
 });
 
 it("a body that arrives in pieces is read, and the connection stays open", async () => {
-  const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
+  const { socket, received, closed } = await begin(...sizedHead);
   for (const piece of [request.slice(0, 10), request.slice(10, 11), request.slice(11)]) {
     socket.write(piece);
     await new Promise((resolve) => setTimeout(resolve, 5));
   }
-  const [answer] = (await once(socket, "data")) as [Buffer];
-  expect(answer.toString()).toMatch(/^HTTP\/1\.1 200 /);
-  socket.write("GET /engines HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n");
-  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /);
+  await expect.poll(received).toMatch(/^HTTP\/1\.1 200 /);
+  socket.write(rawRequest("GET /engines", ["Connection: close"]));
+  expect(answersFrom(await closed).map(({ status }) => status)).toEqual([200, 200]);
 });
 
 it("a caller that disconnects while sending gets no response", async () => {
   evaluate.mockClear();
-  const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
+  const { socket, closed } = await begin(...sizedHead);
   socket.write(request.slice(0, 20));
   await new Promise((resolve) => setTimeout(resolve, 20));
   socket.destroy();
-  await once(socket, "close");
+  expect(await closed).toBe("");
   // The next request uses the same connection, so it was not closed.
   expect((await post(request, json)).status).toBe(200);
   expect(evaluate).toHaveBeenCalledTimes(1);
 });
 
 it("the body of a GET is ignored", async () => {
-  const socket = connect(served.port, "127.0.0.1");
-  socket.write("GET /engines HTTP/1.1\r\nHost: x\r\nContent-Length: 3\r\nConnection: close\r\n\r\n{{{");
-  expect(await readAll(socket)).toMatch(/^HTTP\/1\.1 200 /);
+  const bytes = rawRequest("GET /engines", ["Content-Length: 3", "Connection: close"], "{{{");
+  expect(await exchange(served.port, bytes)).toMatch(/^HTTP\/1\.1 200 /);
 });
 
 describe("the abort signal of a call", () => {
@@ -200,7 +194,7 @@ describe("the abort signal of a call", () => {
 
   it("the abort signal of a call fires when the caller disconnects, and no error is logged", async () => {
     const signalMade = nextSignal();
-    const socket = rawRequest("Content-Type: application/json", `Content-Length: ${request.length}`);
+    const { socket } = await begin(...sizedHead);
     socket.write(request);
     const signal = await signalMade;
     expect(signal.aborted).toBe(false);
@@ -217,13 +211,9 @@ describe("the abort signal of a call", () => {
       kept = signal;
       return create(EvaluateResponseSchema);
     });
-    const socket = rawRequest(
-      "Content-Type: application/json",
-      "Connection: close",
-      `Content-Length: ${request.length}`,
-    );
+    const { socket, closed } = await begin(...sizedHead, "Connection: close");
     socket.write(request);
-    await readAll(socket);
+    await closed;
     await new Promise((resolve) => setTimeout(resolve, 20));
     expect(kept?.aborted).toBe(false);
   });

@@ -58,11 +58,3 @@ export async function callBare(
 async function* bytesOf(body: string | Uint8Array): AsyncGenerator<Uint8Array> {
   yield new Uint8Array(Buffer.from(body));
 }
-
-/** Returns a stream message in Connect's binary format: one byte of flags, four bytes of length, then the text. */
-export function envelope(text: string, flags = 0): Buffer {
-  const head = Buffer.alloc(5);
-  head.writeUInt8(flags, 0);
-  head.writeUInt32BE(Buffer.byteLength(text), 1);
-  return Buffer.concat([head, Buffer.from(text)]);
-}

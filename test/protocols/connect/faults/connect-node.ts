@@ -13,8 +13,9 @@ import {
 import { expect, onTestFinished } from "vitest";
 import { AnalysisService } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { ServerReflection } from "../../../../gen/grpc/reflection/v1/reflection_pb.ts";
-import { exchange } from "../../../http/exchange.ts";
-import { envelope, type Faults, service, startServer } from "./bare-library.ts";
+import { envelope } from "../../../support/envelope.ts";
+import { exchange } from "../../../support/raw-http.ts";
+import { type Faults, service, startServer } from "./bare-library.ts";
 
 const answersAtOnce = (router: ConnectRouter) =>
   void router.rpc(AnalysisService.method.listEngines, () => ({ latest: "x".repeat(3000) }));

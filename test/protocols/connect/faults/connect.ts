@@ -9,7 +9,8 @@ import {
 } from "../../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { ErrorCode } from "../../../../src/errors/catalog.ts";
 import { errorFromConnect } from "../../../../src/protocols/connect/errors.ts";
-import { type BareCall, callBare, envelope, type Faults } from "./bare-library.ts";
+import { envelope } from "../../../support/envelope.ts";
+import { type BareCall, callBare, type Faults } from "./bare-library.ts";
 
 const strict = {
   jsonOptions: { ignoreUnknownFields: false },
