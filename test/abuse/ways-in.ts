@@ -1,17 +1,15 @@
 import { once } from "node:events";
 import { connect } from "node:http2";
 import { buffer } from "node:stream/consumers";
-import { type DescMethod, fromJson, type JsonObject, toBinary } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
-import { envelope } from "../support/envelope.ts";
+import { type Codec, encodeCall, isRaw, type Message, type RpcProtocol } from "../support/encode-call.ts";
 import { ask } from "./ask.ts";
-import { rpcOf } from "./calls.ts";
 
 export interface Sent {
   readonly call: "evaluate" | "evaluateBatch" | "reviewGame";
-  /** The request in plain JSON. A text or bytes are sent unchanged. */
-  readonly message: JsonObject | string | Buffer;
+  readonly message: Message;
 }
 
 export interface WayIn {
@@ -44,22 +42,8 @@ function times<T>(count: number, make: () => T): T[] {
   return Array.from({ length: count }, make);
 }
 
-function isRaw(message: Sent["message"]): message is string | Buffer {
-  return typeof message === "string" || message instanceof Buffer;
-}
-
 function jsonOf({ message }: Sent): Buffer {
   return isRaw(message) ? Buffer.from(message) : Buffer.from(JSON.stringify(message));
-}
-
-function binaryOf({ call, message }: Sent): Buffer {
-  const { input } = methods[call];
-  return Buffer.from(isRaw(message) ? message : toBinary(input, fromJson(input, message)));
-}
-
-function pathOf({ call }: Sent): string {
-  const { parent, name } = methods[call];
-  return rpcOf(name, parent.name);
 }
 
 function posted(
@@ -88,35 +72,21 @@ function plain(name: string, calls: WayIn["calls"], accept: string): WayIn {
   return posted(name, calls, (sent) => ({ path: plainPaths[sent.call], headers, body: jsonOf(sent) }));
 }
 
-function connectProtocol(name: string, codec: "json" | "proto"): WayIn {
-  return posted(name, allCalls, (sent) => {
-    const isStream = methods[sent.call].methodKind !== "unary";
-    const body = codec === "json" ? jsonOf(sent) : binaryOf(sent);
-    const headers = { "content-type": `application/${isStream ? "connect+" : ""}${codec}` };
-    return { path: pathOf(sent), headers, body: isStream ? envelope(body) : body };
+function overHttp1(name: string, protocol: RpcProtocol, codec: Codec): WayIn {
+  return posted(name, allCalls, ({ call, message }) => {
+    const { path, contentType, body } = encodeCall(protocol, codec, methods[call], message);
+    return { path, headers: { "content-type": contentType }, body };
   });
 }
 
-function grpcWeb(name: string, codec: "json" | "proto"): WayIn {
-  return posted(name, allCalls, (sent) => ({
-    path: pathOf(sent),
-    headers: { "content-type": `application/grpc-web+${codec}` },
-    body: envelope(codec === "json" ? jsonOf(sent) : binaryOf(sent)),
-  }));
-}
-
-function grpc(name: string, codec: "json" | "proto"): WayIn {
+function grpc(name: string, codec: Codec): WayIn {
   return {
     name,
     calls: allCalls,
-    async send(url, sent, count, { localAddress, signal }) {
-      const body = envelope(codec === "json" ? jsonOf(sent) : binaryOf(sent));
+    async send(url, { call, message }, count, { localAddress, signal }) {
+      const { path, contentType, body } = encodeCall("grpc", codec, methods[call], message);
       const session = connect(url, { localAddress } as object);
-      const fields = {
-        ":method": "POST",
-        ":path": pathOf(sent),
-        "content-type": `application/grpc+${codec}`,
-      };
+      const fields = { ":method": "POST", ":path": path, "content-type": contentType };
       try {
         return await Promise.all(
           times(count, async () => {
@@ -151,12 +121,12 @@ export const waysIn: readonly WayIn[] = [
   plain("plain JSON", allCalls, "application/json"),
   plain("plain JSON as lines", ["evaluateBatch", "reviewGame"], "application/x-ndjson"),
   plain("server-sent events", withoutBatch, "text/event-stream"),
-  connectProtocol("Connect JSON", "json"),
-  connectProtocol("Connect binary", "proto"),
+  overHttp1("Connect JSON", "connect", "json"),
+  overHttp1("Connect binary", "connect", "proto"),
   grpc("gRPC", "proto"),
   grpc("gRPC with JSON", "json"),
-  grpcWeb("gRPC-Web", "proto"),
-  grpcWeb("gRPC-Web with JSON", "json"),
+  overHttp1("gRPC-Web", "grpc-web", "proto"),
+  overHttp1("gRPC-Web with JSON", "grpc-web", "json"),
   posted("MCP over HTTP", withoutBatch, (sent) => ({
     path: "/mcp",
     headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },

@@ -1,7 +1,7 @@
-import { fromJson, toBinary } from "@bufbuild/protobuf";
-import { AnalysisRequestSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { envelope } from "../../support/envelope.ts";
-import { callGrpc, enveloped } from "./call-grpc.ts";
+import type { DescMethod, JsonObject } from "@bufbuild/protobuf";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { type EncodedCall, encodeCall } from "../../support/encode-call.ts";
+import { callGrpc } from "./call-grpc.ts";
 import type { Plain } from "./protocol.ts";
 
 interface Heads {
@@ -27,37 +27,37 @@ export interface HeadsKind {
 
 type StatusOf = (status: number, text: string) => number;
 
-const service = "/chess.analysis.v1.AnalysisService";
+const { evaluate, streamEvaluate } = AnalysisService.method;
 const http = { ok: 200, upgrade: 402, later: 429, unauthenticated: 401, errorsHaveHeaders: true };
 const grpcCodes = { ok: 0, upgrade: 7, later: 8, unauthenticated: 16, errorsHaveHeaders: true };
 
 const byFetch =
-  (
-    path: string,
-    contentType: string,
-    body: (request: Plain) => string | Buffer<ArrayBuffer>,
-    statusOf: StatusOf = (status) => status,
-  ) =>
-  async (url: string, request: Plain, headers: Readonly<Record<string, string>> = {}): Promise<Heads> => {
+  (encode: (request: Plain) => EncodedCall, statusOf: StatusOf = (status) => status): HeadsKind["ask"] =>
+  async (url, request, headers = {}) => {
+    const { path, contentType, body } = encode(request);
     const response = await fetch(url + path, {
       method: "POST",
       headers: { "Content-Type": contentType, ...headers },
-      body: body(request),
+      body,
     });
     const text = await response.text();
     return { status: statusOf(response.status, text), headers: response.headers, trailers: new Headers() };
   };
 
-const json = JSON.stringify;
+const plain = (path: string) => (request: Plain) => ({
+  path,
+  contentType: "application/json",
+  body: Buffer.from(JSON.stringify(request)),
+});
 
-const messageOf = (request: Plain) =>
-  envelope(toBinary(AnalysisRequestSchema, fromJson(AnalysisRequestSchema, request as never)));
+const connect = (method: DescMethod) => (request: Plain) =>
+  encodeCall("connect", "json", method, request as JsonObject);
 
 const grpc =
-  (method: string) =>
-  async (url: string, request: Plain, headers = {}) => {
-    const binary = { "content-type": "application/grpc", ...headers };
-    const got = await callGrpc(url, method, messageOf(request), binary);
+  (method: DescMethod): HeadsKind["ask"] =>
+  async (url, request, headers = {}) => {
+    const { contentType, body } = encodeCall("grpc", "proto", method, request as JsonObject);
+    const got = await callGrpc(url, method.name, body, { "content-type": contentType, ...headers });
     return {
       status: Number(got.trailers["grpc-status"]),
       headers: headersFrom(got.headers),
@@ -80,22 +80,17 @@ function statusOfStream(_: number, text: string): number {
 }
 
 export const heads: readonly HeadsKind[] = [
-  { name: "/v1/eval", ...http, ask: byFetch("/v1/eval", "application/json", json) },
-  { name: "/v1/bestmove", ...http, ask: byFetch("/v1/bestmove", "application/json", json) },
-  { name: "server-sent events", ...http, ask: byFetch("/v1/eval/stream", "application/json", json) },
-  {
-    name: "Connect",
-    ...http,
-    upgrade: 403,
-    ask: byFetch(`${service}/Evaluate`, "application/json", json),
-  },
+  { name: "/v1/eval", ...http, ask: byFetch(plain("/v1/eval")) },
+  { name: "/v1/bestmove", ...http, ask: byFetch(plain("/v1/bestmove")) },
+  { name: "server-sent events", ...http, ask: byFetch(plain("/v1/eval/stream")) },
+  { name: "Connect", ...http, upgrade: 403, ask: byFetch(connect(evaluate)) },
   {
     name: "Connect's stream",
     ...http,
     upgrade: 403,
     errorsHaveHeaders: false,
-    ask: byFetch(`${service}/StreamEvaluate`, "application/connect+json", enveloped, statusOfStream),
+    ask: byFetch(connect(streamEvaluate), statusOfStream),
   },
-  { name: "gRPC", ...grpcCodes, ask: grpc("Evaluate") },
-  { name: "gRPC's stream", ...grpcCodes, ask: grpc("StreamEvaluate") },
+  { name: "gRPC", ...grpcCodes, ask: grpc(evaluate) },
+  { name: "gRPC's stream", ...grpcCodes, ask: grpc(streamEvaluate) },
 ];

@@ -1,70 +1,69 @@
 import { gunzipSync } from "node:zlib";
-import type { JsonObject } from "@bufbuild/protobuf";
+import type { DescMethod } from "@bufbuild/protobuf";
 import { ConnectError } from "@connectrpc/connect";
 import { codeToString, errorFromJson } from "@connectrpc/connect/protocol-connect";
 import { findTrailerError } from "@connectrpc/connect/protocol-grpc";
 import { describe, expect, test } from "vitest";
+import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { BadRequestSchema, ErrorInfoSchema } from "../../../gen/google/rpc/error_details_pb.ts";
+import { type Codec, encodeCall, type RpcProtocol } from "../../support/encode-call.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
-import { envelope, envelopesIn } from "../../support/envelope.ts";
+import { envelopesIn } from "../../support/envelope.ts";
 import { useApp } from "../../support/running-app.ts";
 import { callGrpc } from "./call-grpc.ts";
 import { startFen } from "./cases/case.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
-const service = "/chess.analysis.v1.AnalysisService";
+const { evaluate, streamEvaluate } = AnalysisService.method;
 
 interface Protocol {
   readonly name: string;
   readonly timeout: string;
   readonly encoding: string;
-  send(message: Buffer, json: boolean, headers: Readonly<Record<string, string>>): Promise<ConnectError>;
+  send(message: Buffer, codec: Codec, headers: Readonly<Record<string, string>>): Promise<ConnectError>;
 }
 
-const suffix = (json: boolean) => (json ? "json" : "proto");
+/** Names the header of the deadline, and the header that says how a message is compressed. */
+const fieldsOf = {
+  connect: { timeout: "Connect-Timeout-Ms", encoding: "Connect-Content-Encoding" },
+  grpc: { timeout: "grpc-timeout", encoding: "grpc-encoding" },
+  "grpc-web": { timeout: "grpc-timeout", encoding: "grpc-encoding" },
+};
 
-const unary: Protocol = {
-  name: "Connect",
-  timeout: "Connect-Timeout-Ms",
+function overHttp1(
+  name: string,
+  protocol: RpcProtocol,
+  method: DescMethod,
+  errorIn: (body: Buffer) => ConnectError,
+  fields = fieldsOf[protocol],
+): Protocol {
+  return {
+    name,
+    ...fields,
+    async send(message, codec, headers) {
+      const flags = flagsOf(headers[fields.encoding]);
+      const { path, contentType, body } = encodeCall(protocol, codec, method, message, flags);
+      const init = { method: "POST", headers: { "Content-Type": contentType, ...headers }, body };
+      return errorIn(Buffer.from(await (await fetch(app.url + path, init)).arrayBuffer()));
+    },
+  };
+}
+
+const connectError = (json: string) =>
+  errorFromJson(JSON.parse(json), undefined, new ConnectError("unreadable"));
+
+const unary = overHttp1("Connect", "connect", evaluate, (body) => connectError(String(body)), {
+  ...fieldsOf.connect,
   encoding: "Content-Encoding",
-  async send(body, json, headers) {
-    const answer = await fetch(`${app.url}${service}/Evaluate`, {
-      method: "POST",
-      headers: { "Content-Type": `application/${suffix(json)}`, ...headers },
-      body,
-    });
-    return errorFromJson((await answer.json()) as JsonObject, undefined, new ConnectError("unreadable"));
-  },
-};
+});
 
-const stream: Protocol = {
-  name: "Connect, streaming",
-  timeout: "Connect-Timeout-Ms",
-  encoding: "Connect-Content-Encoding",
-  async send(message, json, headers) {
-    const answer = await fetch(`${app.url}${service}/StreamEvaluate`, {
-      method: "POST",
-      headers: { "Content-Type": `application/connect+${suffix(json)}`, ...headers },
-      body: envelope(message, flagsOf(headers[this.encoding])),
-    });
-    const { error } = JSON.parse(lastEnvelope(Buffer.from(await answer.arrayBuffer())));
-    return errorFromJson(error, undefined, new ConnectError("unreadable"));
-  },
-};
+const stream = overHttp1("Connect, streaming", "connect", streamEvaluate, (body) =>
+  connectError(JSON.stringify(JSON.parse(lastEnvelope(body)).error)),
+);
 
-const grpcWebTo = (call: string): Protocol => ({
-  name: `gRPC-Web, ${call}`,
-  timeout: "grpc-timeout",
-  encoding: "grpc-encoding",
-  async send(message, json, headers) {
-    const answer = await fetch(`${app.url}${service}/${call}`, {
-      method: "POST",
-      headers: { "Content-Type": `application/grpc-web+${suffix(json)}`, ...headers },
-      body: envelope(message, flagsOf(headers[this.encoding])),
-    });
-    const lines = lastEnvelope(Buffer.from(await answer.arrayBuffer()))
-      .trim()
-      .split("\r\n");
+const grpcWebTo = (method: DescMethod) =>
+  overHttp1(`gRPC-Web, ${method.name}`, "grpc-web", method, (body) => {
+    const lines = lastEnvelope(body).trim().split("\r\n");
     return trailerError(
       new Headers(
         lines.map((line): [string, string] => [
@@ -73,17 +72,16 @@ const grpcWebTo = (call: string): Protocol => ({
         ]),
       ),
     );
-  },
-});
+  });
 
-const grpcTo = (call: string): Protocol => ({
-  name: `gRPC, ${call}`,
-  timeout: "grpc-timeout",
-  encoding: "grpc-encoding",
-  async send(message, json, headers) {
-    const body = envelope(message, flagsOf(headers[this.encoding]));
-    const type = { "content-type": `application/grpc+${suffix(json)}` };
-    const { trailers } = await callGrpc(app.url, call, body, { ...type, ...headers });
+const grpcTo = (method: DescMethod): Protocol => ({
+  name: `gRPC, ${method.name}`,
+  ...fieldsOf.grpc,
+  async send(message, codec, headers) {
+    const flags = flagsOf(headers[fieldsOf.grpc.encoding]);
+    const { contentType, body } = encodeCall("grpc", codec, method, message, flags);
+    const typed = { "content-type": contentType, ...headers };
+    const { trailers } = await callGrpc(app.url, method.name, body, typed);
     return trailerError(new Headers(Object.entries(trailers) as [string, string][]));
   },
 });
@@ -91,7 +89,7 @@ const grpcTo = (call: string): Protocol => ({
 const protocols = [
   unary,
   stream,
-  ...["Evaluate", "StreamEvaluate"].flatMap((call) => [grpcTo(call), grpcWebTo(call)]),
+  ...[evaluate, streamEvaluate].flatMap((method) => [grpcTo(method), grpcWebTo(method)]),
 ];
 
 /** Returns the flags of an envelope. The lowest bit marks a compressed message. */
@@ -125,7 +123,7 @@ const asJson = (value: unknown) => Buffer.from(JSON.stringify(value));
 const wrongs: readonly Wrong[] = [
   [
     "an unknown field",
-    (p) => p.send(asJson({ fen: startFen, "dé%3Aph": 3 }), true, id),
+    (p) => p.send(asJson({ fen: startFen, "dé%3Aph": 3 }), "json", id),
     "invalid_argument",
     "unknown_field",
     ["dé%3Aph"],
@@ -133,7 +131,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "text for a number",
-    (p) => p.send(asJson({ fen: startFen, depth: "deep" }), true, id),
+    (p) => p.send(asJson({ fen: startFen, depth: "deep" }), "json", id),
     "invalid_argument",
     "invalid_type",
     ["depth"],
@@ -141,7 +139,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "an unknown enum value",
-    (p) => p.send(asJson({ fen: startFen, path: "PATH_GPU" }), true, id),
+    (p) => p.send(asJson({ fen: startFen, path: "PATH_GPU" }), "json", id),
     "invalid_argument",
     "out_of_range",
     ["path"],
@@ -149,7 +147,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "broken JSON",
-    (p) => p.send(Buffer.from('{"fen":'), true, id),
+    (p) => p.send(Buffer.from('{"fen":'), "json", id),
     "invalid_argument",
     "malformed_json",
     [],
@@ -157,7 +155,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "a repeated key",
-    (p) => p.send(Buffer.from('{"fen":"x","fen":"y"}'), true, id),
+    (p) => p.send(Buffer.from('{"fen":"x","fen":"y"}'), "json", id),
     "invalid_argument",
     "malformed_json",
     [],
@@ -165,7 +163,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "JSON that is not an object",
-    (p) => p.send(Buffer.from("[]"), true, id),
+    (p) => p.send(Buffer.from("[]"), "json", id),
     "invalid_argument",
     "malformed_json",
     [],
@@ -173,7 +171,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "bytes that are not a message",
-    (p) => p.send(Buffer.from([0x0a, 0xff]), false, id),
+    (p) => p.send(Buffer.from([0x0a, 0xff]), "proto", id),
     "invalid_argument",
     "invalid_type",
     [],
@@ -181,7 +179,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "a message that is too large",
-    (p) => p.send(asJson({ fen: "x".repeat(70_000) }), true, id),
+    (p) => p.send(asJson({ fen: "x".repeat(70_000) }), "json", id),
     "resource_exhausted",
     "body_too_large",
     [],
@@ -189,7 +187,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "an invalid timeout",
-    (p) => p.send(asJson({ fen: startFen }), true, { ...id, [p.timeout]: "soon" }),
+    (p) => p.send(asJson({ fen: startFen }), "json", { ...id, [p.timeout]: "soon" }),
     "invalid_argument",
     "malformed_http",
     [],
@@ -197,7 +195,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "an unknown encoding",
-    (p) => p.send(asJson({ fen: startFen }), true, { ...id, [p.encoding]: "zstd" }),
+    (p) => p.send(asJson({ fen: startFen }), "json", { ...id, [p.encoding]: "zstd" }),
     "unimplemented",
     "unsupported_media_type",
     [],
@@ -205,7 +203,7 @@ const wrongs: readonly Wrong[] = [
   ],
   [
     "a message with a wrong encoding header",
-    (p) => p.send(asJson({ fen: startFen }), true, { ...id, [p.encoding]: "gzip" }),
+    (p) => p.send(asJson({ fen: startFen }), "json", { ...id, [p.encoding]: "gzip" }),
     "invalid_argument",
     "malformed_http",
     [],
@@ -239,7 +237,7 @@ test.each(protocols.filter((protocol) => protocol !== unary))(
   "a compressed message without an encoding header is refused as an invalid argument: $name",
   async (protocol) => {
     const headers = { ...id, [protocol.encoding]: "identity" };
-    const error = await protocol.send(asJson({ fen: startFen }), true, headers);
+    const error = await protocol.send(asJson({ fen: startFen }), "json", headers);
     expect(error.rawMessage).toMatch(/^The call cannot be read: received compressed envelope/);
     expect(codeToString(error.code)).toBe("invalid_argument");
     expect(error.findDetails(ErrorInfoSchema)).toMatchObject([
@@ -252,7 +250,7 @@ test.each(protocols)(
   "broken JSON gets the usual error details even after the deadline: $name",
   async (protocol) => {
     const headers = { ...id, [protocol.timeout]: protocol.timeout.startsWith("Connect") ? "0" : "0S" };
-    const error = await protocol.send(Buffer.from('{"fen":'), true, headers);
+    const error = await protocol.send(Buffer.from('{"fen":'), "json", headers);
     const [info] = error.findDetails(ErrorInfoSchema);
     expect(["deadline_exceeded", "malformed_json"]).toContain(info?.metadata.code);
     expect(info?.metadata.request_id).toBe("mine");
