@@ -78,7 +78,7 @@ test("--nodes sets a node limit, and --search-moves restricts the search to some
 test("the error about an illegal move in --search-moves contains the position", async () => {
   const { code, stdout, stderr } = await elsewhere(["eval", "startpos", "--search-moves", "e4 Ke2"]);
   expect([code, stdout]).toEqual([2, ""]);
-  expect(stderr).toContain("'Ke2' is not a legal move for White (search_moves[1], in the position rnbqkbnr/");
+  expect(stderr).toMatch(/'Ke2' .*\(search_moves\[1\], in the position rnbqkbnr\//);
   const nodes = await elsewhere(["eval", "startpos", "--nodes", "0", "--search-moves", "e4", "--json"]);
   expect(JSON.parse(nodes.stdout)).toMatchObject({
     errors: [{ pointer: "/nodes" }],
@@ -169,7 +169,7 @@ test.each([
   ["an invalid FEN", ["eval", "start"], /FEN/],
   ["a depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth`.*31/],
   ["a depth that is not a number", ["eval", mateInOne, "--depth", "deep"], /`depth`.*deep/],
-  ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /no engine "houdini"/],
+  ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /"houdini"/],
 ])("kibitz exits with 2 and a message about %s, both with and without --url", async (_, args, message) => {
   const { code, stdout, stderr } = await elsewhere(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });

@@ -24,41 +24,37 @@ describe("errors that an agent can fix", () => {
     [
       "analyze_position",
       { moves: ["e4", "e5", "Qh9"] },
-      [
-        "'Qh9' is not a legal move for White (moves[2]",
-        "The 20 nearest of 29 legal moves there: Qe2 (d1e2)",
-        "5 . . . . p . . .",
-      ],
+      ["'Qh9'", "(moves[2]", "The 20 nearest of 29 legal moves there: Qe2 (d1e2)", "5 . . . . p . . ."],
       { name: "play_moves", arguments: { fen: "startpos", moves: ["e4", "e5"] } },
     ],
     [
       "play_moves",
       { moves: ["e5"] },
-      ["'e5' is not a legal move for White (moves[0]", "there: e3 (e2e3), e4 (e2e4)"],
+      ["'e5'", "(moves[0]", "there: e3 (e2e3), e4 (e2e4)"],
       { name: "play_moves", arguments: { fen: "startpos", moves: [] } },
     ],
     [
       "compare_moves",
       { moves: ["e4"], candidates: ["e5", "c5", "Nf3"] },
-      ["'Nf3' is not a legal move for Black (candidates[2]", "Black to move", "Nf6 (g8f6)"],
+      ["'Nf3'", "(candidates[2]", "Black to move", "Nf6 (g8f6)"],
       { name: "play_moves", arguments: { fen: "startpos", moves: ["e4"] } },
     ],
     [
       "compare_moves",
       { candidates: ["e4", "e9"] },
-      ["'e9' is not a legal move for White (candidates[1]"],
+      ["'e9'", "(candidates[1]"],
       { name: "play_moves", arguments: { fen: "startpos", moves: [] } },
     ],
     [
       "review_game",
       { moves: ["e4", "e5", "Ke3"], depth: 2 },
-      ["'Ke3' is not a legal move for White (moves[2]", "Ke2 (e1e2)"],
+      ["'Ke3'", "(moves[2]", "Ke2 (e1e2)"],
       { name: "review_game", arguments: { moves: ["e4", "e5"], depth: 2 } },
     ],
     [
       "review_game",
       { pgn: "1. e4 e5 2. Ke3 *", depth: 2 },
-      ["'Ke3' is not a legal move for White", "ply 3, line 1, column 13", "Ke2 (e1e2)"],
+      ["'Ke3'", "ply 3, line 1, column 13", "Ke2 (e1e2)"],
       { name: "review_game", arguments: { pgn: "1. e4 e5", depth: 2 } },
     ],
     [
@@ -70,7 +66,7 @@ describe("errors that an agent can fix", () => {
     [
       "analyze_position",
       { pgn: "1. e4 e5 2. Ke3 *", depth: 2 },
-      ["'Ke3' is not a legal move for White", "(after 2 half-moves): White to move"],
+      ["'Ke3'", "(after 2 half-moves): White to move"],
       {
         name: "play_moves",
         arguments: { fen: "rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2", moves: [] },

@@ -60,7 +60,7 @@ test("a standard position stays standard, and a removed castling right causes a 
 test("a game contains the moves before the first illegal move, and reports the illegal move", () => {
   const { game, refused } = gameOf("startpos", ["e4", "Ke4", "e5"]);
   expect(written(game)).toBe("e4");
-  expect(refused).toMatchObject({ index: 1, message: "'Ke4' is not a legal move for Black." });
+  expect(refused).toMatchObject({ index: 1, message: expect.stringContaining("'Ke4'") });
 });
 
 test("a FEN with missing fields is refused with a complete FEN as a suggestion", () => {
