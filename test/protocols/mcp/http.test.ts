@@ -1,16 +1,10 @@
 import { Ajv2020, type ValidateFunction } from "ajv/dist/2020.js";
 import { describe, expect, test } from "vitest";
-import { watchWork } from "../../contract/protocols/watch-work.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { agentKinds, type Step } from "./agents.ts";
 
-const engines = createEnginesInProcess();
-const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines });
-const { expectWork, expectNoWork } = watchWork(engines);
-
-/** This search takes so long that the test can cancel the search. */
-const long = { depth: 30 };
+const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines: createEnginesInProcess() });
 
 /** Tool calls, each with words that the text of its result must contain. */
 const questions = [
@@ -135,15 +129,5 @@ describe.each(agentKinds)("an agent of $name", ({ overHttp }) => {
     expect(progress.length).toBeGreaterThan(1);
     expect(progress).toEqual([...new Set(progress)].toSorted((one, other) => one - other));
     expect(steps.at(-1)?.message).toMatch(/(White|Black|equal) /);
-  });
-
-  test("the search of an MCP tool stops when the client disconnects", async () => {
-    const agent = await overHttp(app.url);
-    const asked = agent.ask("analyze_position", long, { onprogress: () => {} });
-    const end = expect(asked).rejects.toThrow("Connection closed");
-    await expectWork();
-    await agent.close();
-    await end;
-    await expectNoWork();
   });
 });
