@@ -9,7 +9,7 @@ import type {
 import type { Transport } from "@connectrpc/connect";
 import manifest from "../../package.json" with { type: "json" };
 import { fromThisProcess } from "../calls/call.ts";
-import type { Calls } from "../calls/register.ts";
+import type { Calls } from "../calls/create-calls.ts";
 import { createRulebook } from "../calls/rulebook.ts";
 import { createRules } from "../calls/rules.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";

@@ -6,7 +6,7 @@ import type { ListenerLimits } from "../http/listener/limits.ts";
 import { createListener } from "../http/listener/listener.ts";
 import type { RequestHandler } from "../http/message.ts";
 import type { MetricsServer } from "../http/metrics-server.ts";
-import { createApiPages } from "../http/pages/docs.ts";
+import { createApiPages } from "../http/pages/api-pages.ts";
 import { createProbes } from "../http/pages/probes.ts";
 import { createProblemPages } from "../http/pages/problems.ts";
 import { createWebPage } from "../http/pages/web-page.ts";

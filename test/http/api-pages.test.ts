@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { expect, test, vi } from "vitest";
 import { builtInPlans } from "../../src/access/plans.ts";
-import { createApiPages } from "../../src/http/pages/docs.ts";
+import { createApiPages } from "../../src/http/pages/api-pages.ts";
 import { shownPlans } from "../../src/wiring/plans.ts";
 import { http2Get } from "./http2-get.ts";
 import { startListener } from "./start-listener.ts";

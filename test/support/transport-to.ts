@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import { createRouterTransport, type HandlerContext, type Transport } from "@connectrpc/connect";
 import { type Implementation, localCall } from "../../src/calls/call.ts";
-import { createCalls } from "../../src/calls/register.ts";
+import { createCalls } from "../../src/calls/create-calls.ts";
 import { connectErrorFrom } from "../../src/protocols/connect/errors.ts";
 
 export function transportTo(implementations: readonly Implementation[]): Transport {

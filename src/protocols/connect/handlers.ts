@@ -3,8 +3,8 @@ import { Code, ConnectError, createConnectRouter, type HandlerContext } from "@c
 import type { UniversalHandler } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
 import type { Call } from "../../calls/call.ts";
+import { type Calls, onlyOf } from "../../calls/create-calls.ts";
 import { rpcMaxBytesOf } from "../../calls/policy.ts";
-import { type Calls, onlyOf } from "../../calls/register.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import { ClientDisconnected, releaseAtEnd } from "../../request/context.ts";

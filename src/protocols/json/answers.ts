@@ -1,7 +1,7 @@
 import type { Message } from "@bufbuild/protobuf";
 import type { AdmittedCall } from "../../access/admit-call.ts";
 import type { Call, Handler } from "../../calls/call.ts";
-import type { Calls } from "../../calls/register.ts";
+import type { Calls } from "../../calls/create-calls.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import {
   addVary,

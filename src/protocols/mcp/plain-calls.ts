@@ -1,8 +1,8 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import type { Call } from "../../calls/call.ts";
+import type { Calls } from "../../calls/create-calls.ts";
 import { createPlainWriter } from "../../calls/plain/write-message.ts";
 import { createPlainReader, type PlainReaderOptions } from "../../calls/read-plain.ts";
-import type { Calls } from "../../calls/register.ts";
 import { refuseViolations } from "../../errors/errors.ts";
 import type { Plain } from "../../text/json-object.ts";
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { createCalls } from "../../../src/calls/create-calls.ts";
 import { withReport } from "../../../src/calls/middleware.ts";
-import { createCalls } from "../../../src/calls/register.ts";
 import { createBodyBudget } from "../../../src/http/body-budget.ts";
 import { createConnectAdapter } from "../../../src/protocols/connect/adapter.ts";
 import { createHandlers } from "../../../src/protocols/connect/handlers.ts";

@@ -3,7 +3,7 @@ import { brotliCompressSync, deflateRawSync, deflateSync, gzipSync } from "node:
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
 import { EvaluateResponseSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { UnaryHandler } from "../../../src/calls/register.ts";
+import type { UnaryHandler } from "../../../src/calls/create-calls.ts";
 import { answersFrom, exchange, open, type RawClient, rawRequest } from "../../support/raw-http.ts";
 import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 

@@ -3,7 +3,7 @@ import { type ClientHttp2Session, connect, constants, type IncomingHttpHeaders }
 import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { EvaluateResponseSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { UnaryHandler } from "../../../src/calls/register.ts";
+import type { UnaryHandler } from "../../../src/calls/create-calls.ts";
 import { type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";
 
 const evaluate = vi.fn<UnaryHandler>(async (_, { outcome }) => {

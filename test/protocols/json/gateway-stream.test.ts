@@ -8,7 +8,7 @@ import {
   StreamEvaluateResponseSchema,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Handler } from "../../../src/calls/call.ts";
-import type { UnaryHandler } from "../../../src/calls/register.ts";
+import type { UnaryHandler } from "../../../src/calls/create-calls.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { depthViolation, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";

@@ -10,7 +10,7 @@ import {
   CreateKeyResponseSchema,
   RevokeKeyResponseSchema,
 } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
-import type { UnaryHandler } from "../../../src/calls/register.ts";
+import type { UnaryHandler } from "../../../src/calls/create-calls.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { startListener } from "../../http/start-listener.ts";
 import { madeUpGateway, type ServedGateway, serveGateway, startFen } from "./serve-gateway.ts";

@@ -8,7 +8,7 @@ import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { localAccount } from "../../../src/access/account.ts";
 import type { Handler } from "../../../src/calls/call.ts";
-import type { UnaryHandler } from "../../../src/calls/register.ts";
+import type { UnaryHandler } from "../../../src/calls/create-calls.ts";
 import { createRules } from "../../../src/calls/rules.ts";
 import { errorFromViolations, type Violation } from "../../../src/errors/errors.ts";
 import { type BodyBudget, createBodyBudget } from "../../../src/http/body-budget.ts";

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService, ReviewGameResponseSchema } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { fromThisProcess } from "../../../src/calls/call.ts";
-import type { Calls } from "../../../src/calls/register.ts";
+import type { Calls } from "../../../src/calls/create-calls.ts";
 import { createRules } from "../../../src/calls/rules.ts";
 import { createPlainCalls } from "../../../src/protocols/mcp/plain-calls.ts";
 

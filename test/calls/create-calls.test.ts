@@ -4,8 +4,8 @@ import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.t
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { type Implementation, localCall } from "../../src/calls/call.ts";
+import { createCalls } from "../../src/calls/create-calls.ts";
 import type { Middleware } from "../../src/calls/middleware.ts";
-import { createCalls } from "../../src/calls/register.ts";
 
 const { evaluate, streamEvaluate } = AnalysisService.method;
 const request = create(AnalysisRequestSchema, { fen: "a fen" });
