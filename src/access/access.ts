@@ -1,6 +1,7 @@
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { RequestContext } from "../request/context.ts";
+import { keyRules } from "../storage/key-rules.ts";
 import { createMemoryLimitStore } from "../storage/memory/limit-store.ts";
 import {
   type KeyRecord,
@@ -50,7 +51,7 @@ export interface SharedAccess {
   now(): number | undefined;
 }
 
-/** Deleting this number of rows takes about a millisecond. */
+/** Deleting this number of windows takes about a millisecond. */
 const prunedAtOnce = 20;
 
 export type Access = Awaited<ReturnType<typeof createAccess>>;
@@ -129,7 +130,7 @@ export async function createAccess(options: AccessOptions) {
     },
     /** Deletes a few keys that expired or were revoked long ago, and a few windows that have ended. Call this regularly. */
     async prune(): Promise<void> {
-      await keys.prune(expiry.ended(), prunedAtOnce);
+      await keys.prune(expiry.ended(), keyRules.endedAtOnce);
       await stores.usage?.prune(wall(), prunedAtOnce);
     },
   };

@@ -1,10 +1,11 @@
 import type { Log } from "../log/log.ts";
+import { keyRules } from "../storage/key-rules.ts";
 import { createWindows } from "../storage/memory/windows.ts";
 import type { IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
 import { uuidv7 } from "../text/uuidv7.ts";
 import { wall } from "../time/time.ts";
 import { widerNetworkOf } from "./client-address.ts";
-import { createApiKey, dayMs, hashOfApiKey, type KeyExpiry } from "./keys.ts";
+import { createApiKey, hashOfApiKey, type KeyExpiry } from "./keys.ts";
 import { freePlan } from "./plans.ts";
 
 interface KeyWish {
@@ -105,12 +106,7 @@ interface SelfServiceOptions {
   readonly log: Pick<Log, "warn">;
 }
 
-/** A /48 network can create as many keys as this number of addresses, because many customers have a /48 network. */
-const addressesOfNetwork = 10;
-
-/** How often an address can renew its keys in a minute. Each renewal writes to the database. */
-const renewalsMax = 20;
-const renewalWindowMs = 60_000;
+const { addressesOfNetwork, issueWindowMs, renewals: renewalRule } = keyRules;
 
 export function createSelfService(options: SelfServiceOptions) {
   const { issuer, expiry, keysPerDay, keysMax, log } = options;
@@ -118,14 +114,14 @@ export function createSelfService(options: SelfServiceOptions) {
   let isFull = false;
   return {
     async issue({ address, name, idempotencyKey }: SelfServiceWish): Promise<IssuedKey> {
-      const renewalsOf = { rate: "key renewals", subject: address, windowMs: renewalWindowMs };
+      const renewalsOf = { rate: "key renewals", subject: address, windowMs: renewalRule.windowMs };
       const { used, endsInMs } = renewals.of(renewalsOf);
-      if (idempotencyKey !== undefined && used >= renewalsMax) {
-        return { kind: "too_many_renewals", max: renewalsMax, waitMs: endsInMs };
+      if (idempotencyKey !== undefined && used >= renewalRule.max) {
+        return { kind: "too_many_renewals", max: renewalRule.max, waitMs: endsInMs };
       }
       const wider = widerNetworkOf(address);
       const terms: IssueTerms = {
-        quota: { max: keysPerDay, windowMs: dayMs },
+        quota: { max: keysPerDay, windowMs: issueWindowMs },
         network: wider === undefined ? undefined : { name: wider, max: keysPerDay * addressesOfNetwork },
         keptMax: keysMax,
         ended: expiry.endedIfFull(),

@@ -1,5 +1,6 @@
 import { createHash, createHmac, randomBytes } from "node:crypto";
 import { crc32 } from "node:zlib";
+import { dayMs, keyRules } from "../storage/key-rules.ts";
 import type { EndedKeys, KeyRecord } from "../storage/ports.ts";
 import { now, wall } from "../time/time.ts";
 
@@ -52,11 +53,6 @@ function checksumOf(random: string): string {
   return digits;
 }
 
-export const dayMs = 86_400_000;
-
-/** An expired or revoked key stays in the store for this time, so that an error can explain why the key is rejected. */
-const endedMs = 30 * dayMs;
-
 /** Keys that the operator created never expire. */
 export interface KeyExpiry {
   readonly days: number;
@@ -85,7 +81,7 @@ export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpi
     days,
     expiresAt,
     hasExpired: (key) => (expiresAt(key) ?? Number.POSITIVE_INFINITY) <= time(),
-    ended: () => endedFor(endedMs),
-    endedIfFull: () => endedFor(dayMs),
+    ended: () => endedFor(keyRules.endedKeptMs),
+    endedIfFull: () => endedFor(keyRules.endedKeptIfFullMs),
   };
 }

@@ -1,3 +1,4 @@
+import { keyRules } from "../../src/storage/key-rules.ts";
 import { renewScript } from "../../src/storage/redis/claims.ts";
 import {
   createScript,
@@ -214,8 +215,6 @@ interface CreateArguments {
   };
 }
 
-const endedAtOnce = 20;
-
 const create: Script = (call, [keys = ""], [json = ""]) => {
   const { record: made, terms }: CreateArguments = JSON.parse(json);
   const { id, hash, created_at: createdAt, issued_to: address, network, wish } = made;
@@ -253,7 +252,7 @@ const create: Script = (call, [keys = ""], [json = ""]) => {
       return ["too_many", "network", oldestNear];
     }
     if (isFull()) {
-      forgetEnded(call, keys, whole(terms.revokedBefore), whole(terms.unusedSince), endedAtOnce);
+      forgetEnded(call, keys, whole(terms.revokedBefore), whole(terms.unusedSince), keyRules.endedAtOnce);
       if (isFull()) {
         return ["full"];
       }

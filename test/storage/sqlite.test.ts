@@ -7,6 +7,7 @@ import { type Database, openDatabase, StoreUnusable } from "../../src/storage/sq
 import { createSqliteKeyStore } from "../../src/storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../../src/storage/sqlite/usage-store.ts";
 import { issueTerms, keyRecord, testKeyStore, testUsageStore } from "../contract/access-stores.ts";
+import { testKeyRules } from "../contract/key-rules.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const root = useTemporaryFolder();
@@ -49,6 +50,7 @@ afterEach(() => {
 });
 
 testKeyStore("SQLite", () => createSqliteKeyStore(openNew()));
+testKeyRules("SQLite", () => createSqliteKeyStore(openNew()));
 testUsageStore("SQLite", () => createSqliteUsageStore(openNew()));
 
 test("a missing database is created together with its folders, and still has its content when the database is opened again", async () => {

@@ -1,3 +1,4 @@
+import { keyRules } from "../key-rules.ts";
 import { redisScript } from "./connection.ts";
 
 /**
@@ -58,9 +59,6 @@ local function forgetEnded(revokedBefore, unusedSince, max)
 end
 `;
 
-/** If the store is full, at most this number of revoked or unused keys is deleted at once. */
-const endedAtOnce = 20;
-
 /**
  * Argument: JSON with the record and `IssueTerms`. Returns a `kind` of `Issued`, or `taken` if the id or hash already exists.
  */
@@ -107,7 +105,7 @@ if terms then
     return {'too_many', 'network', oldestNear}
   end
   if isFull() then
-    forgetEnded(whole(terms.revokedBefore), whole(terms.unusedSince), ${endedAtOnce})
+    forgetEnded(whole(terms.revokedBefore), whole(terms.unusedSince), ${keyRules.endedAtOnce})
     if isFull() then
       return {'full'}
     end

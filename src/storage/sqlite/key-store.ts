@@ -1,8 +1,6 @@
+import { keyRules } from "../key-rules.ts";
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
 import type { Database } from "./database.ts";
-
-/** If the store is full, at most this number of revoked or unused keys is deleted at once. */
-const endedAtOnce = 20;
 
 export function createSqliteKeyStore(database: Database): KeyStore {
   const insert = database.prepare(
@@ -101,7 +99,7 @@ export function createSqliteKeyStore(database: Database): KeyStore {
       return tooMany("network", network.max, oldestNear);
     }
     if (isFull(terms.keptMax)) {
-      forgetEnded(terms.ended, endedAtOnce);
+      forgetEnded(terms.ended, keyRules.endedAtOnce);
       return isFull(terms.keptMax) ? { kind: "full" } : undefined;
     }
     return undefined;

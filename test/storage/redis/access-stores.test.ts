@@ -3,6 +3,7 @@ import { OutcomeUnknown, StoreUnavailable } from "../../../src/storage/ports.ts"
 import type { Redis } from "../../../src/storage/redis/connection.ts";
 import { createRedisKeyStore } from "../../../src/storage/redis/key-store.ts";
 import { keyRecord, testKeyStore } from "../../contract/access-stores.ts";
+import { testKeyRules } from "../../contract/key-rules.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useConnections, useRedis } from "../../support/redis.ts";
 
@@ -36,6 +37,7 @@ describeWith("redis")("in a Redis", () => {
   }
 
   testKeyStore("Redis", () => createRedisKeyStore(part()));
+  testKeyRules("Redis", () => createRedisKeyStore(part()));
 
   test("an API key that one node writes to Redis can be read by another node", async () => {
     const [one, other] = [await connect("two:", patient), await connect("two:", patient)].map(
