@@ -157,16 +157,14 @@ class RunningSearch implements UciSearch {
 
   /** Settles `answer`. Returns false if the engine was killed because of an invalid answer. */
   #accept(bestMove: string | undefined, ponder: string | undefined): boolean {
-    const { signal } = this.#options;
-    if (signal.aborted) {
+    if (this.#options.signal.aborted) {
       // Accept any answer, because the engine may have been stopped before it had found a move.
-      this.#answer.reject(signal.reason);
+      this.#answer.reject(this.#options.signal.reason);
       return true;
     }
     const snapshot = this.#fold.final();
     if (bestMove === undefined || !(snapshot || this.#stopReason)) {
-      const after = snapshot ? "a line" : "no line";
-      this.#kill("protocol_error", `bestmove ${bestMove ?? "(none)"} after ${after}`);
+      this.#kill("protocol_error", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a" : "no"} line`);
       return false;
     }
     if (!snapshot) {
