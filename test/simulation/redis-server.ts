@@ -1,27 +1,17 @@
-#!/usr/bin/env node
 import { createServer } from "node:net";
 import { parseArgs } from "node:util";
 import { Rejection, type Reply } from "./redis-data.ts";
 import { createRedisExecutor } from "./redis-executor.ts";
 
-/**
- * The simulated Redis as a server, so that tests of the real Redis can run on the simulated one:
- * `REDIS_SERVER=test/simulation/redis-server.ts npx vitest run test/storage/redis/limit-store.test.ts`.
- */
+/** The simulated Redis as a server, so that the tests of stores in Redis can run on it. */
 const { values } = parseArgs({
   options: {
     bind: { type: "string" },
     port: { type: "string" },
     dir: { type: "string" },
     save: { type: "string" },
-    version: { type: "boolean" },
   },
 });
-
-if (values.version) {
-  console.log("Simulated Redis");
-  process.exit();
-}
 
 const executor = createRedisExecutor(() => performance.timeOrigin + performance.now());
 

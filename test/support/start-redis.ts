@@ -20,21 +20,23 @@ export interface RedisProcess {
  * Starts a Redis server on a free port, and resolves when it answers.
  * @param folder the folder in which the server may write
  * @param options command line options of the server
+ * @param program the program and its first arguments
  */
 export async function startRedis(
   folder: string,
   options: readonly string[] = [],
   port?: number,
+  [command = redisServer, ...first]: readonly string[] = [],
 ): Promise<RedisProcess> {
   const chosen = port ?? (await freePort());
   const own = ["--bind", "127.0.0.1", "--port", String(chosen), "--dir", folder, "--save", ""];
-  const child = spawn(redisServer, [...own, ...options], { stdio: ["ignore", "pipe", "inherit"] });
+  const child = spawn(command, [...first, ...own, ...options], { stdio: ["ignore", "pipe", "inherit"] });
   // Redis is also killed if the test run fails.
   const kill = () => void child.kill("SIGKILL");
   process.on("exit", kill);
   const ended = once(child, "exit").then(() => void process.off("exit", kill));
   const ready = Promise.withResolvers<void>();
-  ended.then(() => ready.reject(new Error(`${redisServer} has ended:\n${printed}`)));
+  ended.then(() => ready.reject(new Error(`${command} has ended:\n${printed}`)));
   let printed = "";
   child.stdout.on("data", (text) => {
     printed += text;
