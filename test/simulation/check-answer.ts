@@ -6,9 +6,10 @@ import {
   type FindBestMoveResponse,
   FindBestMoveResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { GameReview, MoveReview } from "../../gen/chess/analysis/v1/game_pb.ts";
 import type { Position } from "../../src/chess/position.ts";
 import { validatePosition } from "../../src/chess/validate-position.ts";
-import type { NodePlan, SearchPlan } from "./scenario.ts";
+import { type NodePlan, type SearchPlan, startFen } from "./scenario.ts";
 import { type TrueLine, textOfPosition, truthOf } from "./truth.ts";
 
 export type Answer = EvaluateResponse | FindBestMoveResponse;
@@ -62,6 +63,62 @@ export function faultOf(answer: Answer, plan: SearchPlan, { builds }: NodePlan):
   const wanted = [whole.iteration?.depth ?? 1, whole.bestMove, whole.ponder, whole.nodes].join(" ");
   const got = [search.depth, bestMove?.uci, ponder?.uci, search.nodes].join(" ");
   return wanted === got ? undefined : `is called deterministic, but is ${got} instead of ${wanted}`;
+}
+
+/**
+ * Returns what is wrong with the review of a game.
+ * @param reviewed the moves that the client has got
+ */
+export function faultOfReview(
+  { engine, search, startEvaluation }: GameReview,
+  reviewed: readonly MoveReview[],
+  {
+    moves,
+    depth,
+    lines,
+  }: { readonly moves: readonly string[]; readonly depth: number; readonly lines: number },
+  { builds }: NodePlan,
+): string | undefined {
+  const [build] = builds;
+  const { hashMb, threads } = build?.settings ?? { hashMb: 0, threads: 0 };
+  if (engine === undefined || search === undefined) {
+    return "has no search";
+  }
+  if (reviewed.length !== moves.length) {
+    return `has ${reviewed.length} of ${moves.length} moves`;
+  }
+  if (threads > 1 || engine.name.endsWith("irreproducible")) {
+    return search.deterministic ? "is called deterministic, although the engine is not" : undefined;
+  }
+  for (let ply = 0; ply <= moves.length; ply++) {
+    const position = positionOf({ fen: startFen, moves: moves.slice(0, ply) });
+    if (position === undefined || position.terminal) {
+      continue;
+    }
+    const truth = truthOf({
+      ...{ answersOf: engine.name, hashMb, chess960: false, multipv: lines, searchMoves: [] },
+      position: textOfPosition(position),
+    });
+    // Undefined at the standard start, whose score is the same in all reviews.
+    const score = ply === 0 ? startEvaluation : reviewed[ply - 1]?.evaluation;
+    const line = reviewed[ply]?.best?.moves ?? [];
+    const sign = ply % 2 === 0 ? 1 : -1;
+    // A search that its time limit ended has fewer iterations.
+    const depths = search.deterministic ? [depth] : Array.from({ length: depth }, (_, index) => index + 1);
+    const isTrue = depths.some((reached) => {
+      const [best] = truth.iteration(reached).lines;
+      const value = best?.score.kind === "cp" ? best.score.cp : best?.score.mate;
+      return (
+        (score === undefined ||
+          (score.value.case === best?.score.kind && score.value.value === (value ?? 0) * sign)) &&
+        line.every((move, index) => move === best?.moves[index])
+      );
+    });
+    if (!isTrue) {
+      return `has a false evaluation after ply ${ply}: ${score?.value.case} ${score?.value.value} ${line.join(" ")}`;
+    }
+  }
+  return undefined;
 }
 
 function textOf(

@@ -2,6 +2,7 @@ import type { Clock } from "./clock.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { createSimulatedRedis } from "./redis.ts";
 import type { Scenario } from "./scenario.ts";
+import { createTooLong } from "./too-long.ts";
 
 /** The milliseconds of the lease of a claim, and until the claim is released. */
 const claimMs = 2500;
@@ -22,7 +23,7 @@ export function createClaimInvariants({ clock, scenario, redis, nodeOf, violatio
   const { nodes, redisFaults, acts } = scenario;
   const isChecked =
     nodes.length > 1 && redisFaults.length === 0 && acts.every(({ kind }) => kind !== "pause");
-  let tooManySince: number | undefined;
+  const isTooLong = createTooLong<string>(clock.now);
 
   return {
     sample(): void {
@@ -31,13 +32,7 @@ export function createClaimInvariants({ clock, scenario, redis, nodeOf, violatio
       }
       const running = nodes.reduce((sum, _, index) => sum + (nodeOf(index + 1)?.status().running ?? 0), 0);
       const claims = redis.look("KEYS", "*claim:*") as readonly string[];
-      if (claims.length <= running) {
-        tooManySince = undefined;
-        return;
-      }
-      tooManySince ??= clock.now();
-      if (clock.now() - tooManySince > claimMs) {
-        tooManySince = Number.POSITIVE_INFINITY;
+      if (isTooLong("claims", claims.length > running, claimMs)) {
         violation(`${claims.length} searches are claimed, but only ${running} run`);
       }
     },

@@ -8,18 +8,23 @@ import type { Access } from "../../src/access/access.ts";
 import type { Account } from "../../src/access/account.ts";
 import type { LogFields } from "../../src/log/log.ts";
 import type { Call } from "./callers.ts";
-import { type Answer, faultOf, isAnswer } from "./check-answer.ts";
+import { type Answer, faultOf, faultOfReview, isAnswer } from "./check-answer.ts";
 import type { Clock } from "./clock.ts";
 import { type Admitted, watchEngineTime } from "./engine-time.ts";
 import { createLimitInvariants } from "./limit-invariants.ts";
 import type { SimulatedNode } from "./node.ts";
 import type { createSimulatedRedis } from "./redis.ts";
 import type { NodePlan, Scenario, SearchPlan } from "./scenario.ts";
+import { createTooLong } from "./too-long.ts";
 
 /** The bounds of the invariants, in milliseconds unless the name says otherwise. */
 export const bounds = {
   /** From the end of the client or of its deadline until the call has ended. */
   afterAbort: 500,
+  /** From the end of the last caller of a search until the search has ended. */
+  unwanted: 500,
+  /** A search that waits gets a free slot within this time. */
+  unused: 300,
   /** The longest start of an engine, and the part for each MiB of its hash. */
   engineStart: 15_000,
   engineStartPerHashMb: 5,
@@ -68,10 +73,13 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
   const unlogged = new Map<string, Call>();
   const logged = new Set<string>();
   const limits = createLimitInvariants({ clock, scenario, redis, nodeOf, violation });
+  const isUnwanted = createTooLong<SimulatedNode>(clock.now);
+  const isUnused = createTooLong<SimulatedNode>(clock.now);
   const engineTimes = new Map<number, ReturnType<typeof watchEngineTime>>();
   /** All nodes so far, also those that have ended. */
   const started = new Set<SimulatedNode>();
   const searchedMs = () => [...started].reduce((sum, { engines }) => sum + engines.searchingMs(), 0);
+  const ready = () => [...started].filter(({ state }) => state === "ready");
   const admitted = new Set<Admitted>();
   const chargedOf = new Map<number, Map<string, Account>>();
   let summedUp = 0;
@@ -135,6 +143,30 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
     }
   }
 
+  /**
+   * No search runs without a caller who waits for it: a search that everybody has left is stopped. No search waits while a slot
+   * is free.
+   */
+  function checkSearches(): void {
+    for (const node of ready()) {
+      const { slots, running, waiting } = node.status();
+      const wanted = node
+        .methods()
+        .reduce(
+          (sum, { name }) => sum + (name === "EvaluateBatch" || name === "ReviewGame" ? slots + 1 : 1),
+          0,
+        );
+      const isTooMuch = !node.isPaused() && (running > wanted || (wanted === 0 && waiting > 0));
+      if (isUnwanted(node, isTooMuch, bounds.unwanted)) {
+        violation(`${node.name} runs ${running} searches, and ${waiting} wait, for ${wanted} callers`);
+      }
+      const isFree = !node.isPaused() && waiting > 0 && running < slots;
+      if (isUnused(node, isFree, bounds.unused)) {
+        violation(`${node.name} has ${slots - running} free slots, but ${waiting} searches wait`);
+      }
+    }
+  }
+
   function checkAnswers(call: Call): void {
     const { plan, answers, code } = call;
     const check = (answer: Answer, search: SearchPlan) => {
@@ -169,8 +201,19 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
       violation(`${call.id} ended with ${seen.size} of ${plan.searches.length} answers`);
     }
     const last = answers.at(-1);
-    if (code === "ok" && isMessage(last, ReviewGameResponseSchema) && last.event.case !== "review") {
-      violation(`${call.id} ended without a review`);
+    if (code === "ok" && plan.kind === "reviewGame") {
+      const events = answers.flatMap((answer) =>
+        isMessage(answer, ReviewGameResponseSchema) ? [answer.event] : [],
+      );
+      const moves = events.flatMap((event) => (event.case === "move" ? [event.value] : []));
+      const review = events.at(-1);
+      const fault =
+        review?.case === "review"
+          ? faultOfReview(review.value, moves, plan.game, planOf(call.node))
+          : "has no end";
+      if (fault !== undefined) {
+        violation(`${call.id}: the review ${fault}`);
+      }
     }
     if (code === "ok" && isMessage(last, StreamEvaluateResponseSchema)) {
       const { value } = last.event;
@@ -217,8 +260,14 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
     sample(): void {
       checkTimes();
       limits.sample();
+      checkSearches();
     },
     running: () => running.size,
+    left(id: string, listeners: number): void {
+      if (listeners > 0) {
+        violation(`${id} has ended, and has left ${listeners} listeners`);
+      }
+    },
     /** Call this when no call has run for some time. */
     async checkQuiet(node: SimulatedNode): Promise<void> {
       const { running: runs, waiting } = node.status();

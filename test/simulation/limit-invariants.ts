@@ -8,6 +8,7 @@ import type { SimulatedNode } from "./node.ts";
 import type { createSimulatedRedis } from "./redis.ts";
 import type { Scenario } from "./scenario.ts";
 import { isCountedByNode } from "./stand-ins/memory-limit-store.ts";
+import { createTooLong } from "./too-long.ts";
 
 /** Times are in milliseconds. */
 const bounds = {
@@ -56,8 +57,6 @@ interface WaitingRequest {
   readonly access: Access;
   readonly order: number;
   readonly beganAt: number;
-  /** Since when the caller could have started this request. */
-  roomSince: number | undefined;
 }
 
 /**
@@ -74,6 +73,7 @@ export function createLimitInvariants({ clock, scenario, redis, nodeOf, violatio
   const ownLedgers = new Map<number, Ledger>();
   const accounts = new Map<string, Account>();
   const waiting = new Set<WaitingRequest>();
+  const isTooLong = createTooLong<WaitingRequest>(clock.now);
   let begun = 0;
   let learnedAt: number | undefined;
 
@@ -199,7 +199,7 @@ export function createLimitInvariants({ clock, scenario, redis, nodeOf, violatio
         const { requests = 1, waiting: signal, onEntered } = options;
         learnedAt ??= clock.now();
         const request: WaitingRequest = {
-          ...{ account, node: number, access, order: begun++, beganAt: clock.now(), roomSince: undefined },
+          ...{ account, node: number, access, order: begun++, beganAt: clock.now() },
         };
         if (signal && account.plan.limits.concurrent !== undefined) {
           waiting.add(request);
@@ -253,9 +253,7 @@ export function createLimitInvariants({ clock, scenario, redis, nodeOf, violatio
           isComparable(request) &&
           calmSince() < clock.now() &&
           placesOf(ledger, account) + [...waitingBefore(request)].length < concurrent;
-        request.roomSince = hasRoom ? (request.roomSince ?? clock.now()) : undefined;
-        if (request.roomSince !== undefined && clock.now() - request.roomSince > bounds.look) {
-          request.roomSince = Number.POSITIVE_INFINITY;
+        if (isTooLong(request, hasRoom, bounds.look)) {
           violation(
             `node ${node}: a request of ${account.subject} waits, although its caller may start a search`,
           );

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import type { Access } from "../../src/access/access.ts";
 import { type AdmitCall, type AdmittedCall, createAdmitCall } from "../../src/access/admit-call.ts";
@@ -33,6 +34,8 @@ import type { NodePlan } from "./scenario.ts";
 interface NodeWatch extends EngineWatch {
   /** A log line about a call, or about calls without lines of their own. */
   callLine(node: number, fields: LogFields): void;
+  /** Called when a call has ended, with the listeners that it has left on the signal of its client. */
+  left(id: string, listeners: number): void;
   /** Called before the first call, so that invariants can watch the limits. */
   opened(node: number, access: Access): void;
 }
@@ -202,6 +205,7 @@ export function startNode({
     const request = identifyRequest(req, () => false);
     const outcome = outcomeOf(req);
     active.add(sent);
+    const ownListeners = 1;
     let isClosed = false;
     const close = () => {
       if (!isClosed) {
@@ -251,6 +255,8 @@ export function startNode({
     } finally {
       close();
       active.delete(sent);
+      // What the call has started may end a moment later.
+      clock.time.after(listenersMs, () => watch.left(sent.id, listeners(signal) - ownListeners));
     }
   }
 
@@ -272,6 +278,8 @@ export function startNode({
     /** Resolves when the process has ended. */
     ended: killed.promise,
     active: () => active.size,
+    /** The methods of the calls that have not ended. */
+    methods: () => [...active].map(({ method }) => method),
     status: () => service?.scheduler.status() ?? { slots: config.slots, running: 0, waiting: 0 },
     /** The builds that cannot be started. */
     unavailable: () =>
@@ -334,6 +342,10 @@ export function startNode({
     },
   };
 }
+
+const listenersMs = 1000;
+
+const listeners = (signal: AbortSignal) => getEventListeners(signal, "abort").length;
 
 /** The process was killed while a client waited for its answer. */
 export class ConnectionLost extends Error {}

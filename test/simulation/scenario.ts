@@ -123,6 +123,10 @@ export function scenarioFrom(seed: number): Scenario {
   if (isCrowded) {
     callers.push(...crowdedCallers(crowd, games));
   }
+  const fickle = random.fork("fickle callers");
+  if (fickle.chance(0.5)) {
+    callers.push(...fickleCallers(fickle, nodeCount, games));
+  }
   return { seed, nodes, callers, acts, faults, diskFaults, redisFaults };
 }
 
@@ -179,6 +183,33 @@ function patientCallers(random: Random, nodeCount: number, games: Games) {
     backAfterMs: Math.round(random.between(100, 5000)),
   };
   return { callers, stop };
+}
+
+/** Callers who share one long search, and leave one after the other until nobody waits for the search. */
+function fickleCallers(random: Random, nodeCount: number, games: Games): readonly CallerPlan[] {
+  const search = { fen: startFen, moves: random.pick(games), depth: 29, movetimeMs: 30_000 };
+  const beginMs = Math.round(random.between(3000, lengthMs / 2));
+  const node = 1 + random.int(nodeCount);
+  return Array.from({ length: 2 + random.int(3) }, (_, index): CallerPlan => {
+    const waitsMs = Math.round(random.between(500, 6000));
+    return {
+      name: `fickle caller ${index + 1}`,
+      node: random.chance(0.7) ? node : 1 + random.int(nodeCount),
+      address: `192.0.2.${110 + index}`,
+      key: random.int(3),
+      beginMs: beginMs + random.int(1000),
+      together: false,
+      calls: [
+        {
+          kind: random.pick(["evaluate", "streamEvaluate"]),
+          afterMs: 0,
+          search,
+          ...(random.chance(0.6) ? { leavesAfterMs: waitsMs } : { deadlineMs: waitsMs }),
+          ...(random.chance(0.3) && { readsEveryMs: 1000 }),
+        },
+      ],
+    };
+  });
 }
 
 /** A node runs with a fast clock, until it is started again with the right clock. */

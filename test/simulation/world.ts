@@ -91,6 +91,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
         ...watch,
         violation,
         callLine: invariants.callLine,
+        left: (id, listeners) => invariants.left(id, listeners),
         opened: invariants.opened,
       },
     });
