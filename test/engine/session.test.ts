@@ -315,17 +315,6 @@ describe("an engine whose client has disconnected", () => {
     return { session, conversation, search };
   };
 
-  test("an engine is reset after the bestmove of a disconnected client, and then gets the next search", async () => {
-    const { session, conversation, search } = await left();
-    expectCleaning(conversation)
-      .expect(position)
-      .expect(go, [iteration(14, "d2d4"), "bestmove d2d4"]);
-    expectCleaning(conversation);
-    conversation.say(iteration(3, "e2e4"), "bestmove e2e4");
-    await expect(search).rejects.toThrow("left");
-    expect((await session.search(jobOf(), forever)).bestMove).toBe("d2d4");
-  });
-
   test("an engine that ignores the stop command after a disconnect is killed", async () => {
     const { conversation, search } = await left();
     await wait(stopMs - 1);
