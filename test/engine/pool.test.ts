@@ -59,13 +59,6 @@ describe("an idle engine", () => {
     expect(await pool.acquire(build, forever)).toBe(first);
   });
 
-  test("an idle engine is given to only one client at a time", async () => {
-    const { pool } = createFakePool();
-    pool.release(await pool.acquire(build, forever));
-    const acquired = await Promise.all([pool.acquire(build, forever), pool.acquire(build, forever)]);
-    expect(new Set(acquired).size).toBe(2);
-  });
-
   test("an idle engine of another build is not used", async () => {
     const { pool } = createFakePool();
     pool.release(await pool.acquire(build, forever));
@@ -466,13 +459,6 @@ describe("the default build", () => {
     engines.sessions[0]?.die(new EngineFailure("exited", "crashed"));
     await expect.poll(alive).toEqual(["full"]);
     expect(engines.starts).toBe(4);
-  });
-
-  test("a closed pool does not start the default build again", async () => {
-    const { engines, pool } = await readyPool();
-    await pool[Symbol.asyncDispose]();
-    await settled();
-    expect(engines.starts).toBe(1);
   });
 
   test("the retry of a search after a crash starts only one engine of the default build", async () => {
