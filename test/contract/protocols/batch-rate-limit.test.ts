@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newAddress } from "../../support/new-caller.ts";
 import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -13,11 +14,10 @@ const app = useApp(
 const good = (count: number) =>
   Array.from({ length: count }, (_, index) => ({ fen: startFen, depth: 1, multipv: 1 + (index % 5) }));
 const json = { "Content-Type": "application/json" };
-let callers = 0;
 
 /** Creates a caller whose plan allows 240 requests a minute. */
 async function newCaller() {
-  const headers = { ...json, "X-Forwarded-For": `198.51.100.${++callers}` };
+  const headers = { ...json, "X-Forwarded-For": newAddress() };
   const { key } = (await post(`${app.url}/v1/keys`, {}, headers)).body;
   return { ...headers, Authorization: `Bearer ${key}` };
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { newMessage, send } from "../../protocols/mcp/messages.ts";
+import { newMessage } from "../../protocols/mcp/messages.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
 import { rpcProtocols } from "./all-protocols.ts";
@@ -42,19 +42,10 @@ test.each([json, ...rpcProtocols])("a PGN of exactly 256 KiB is reviewed through
 
 const brackets = "[".repeat(20_000);
 test.each(["]".repeat(20_000), brackets])(
-  "a PGN with unbalanced brackets is refused through MCP",
+  "a body of 20,000 unbalanced brackets is refused through MCP",
   async (body) => {
     const { headers } = newMessage("ping");
     const answer = await fetch(`${app.url}/mcp`, { method: "POST", headers, body });
     expect([answer.status, await answer.json()]).toMatchObject([400, { error: { code: -32700 } }]);
   },
 );
-
-test("a game of 256 KiB with too many plies is refused through MCP", async () => {
-  const { body } = await send(
-    app.url,
-    newMessage("tools/call", { name: "review_game", arguments: { pgn: shuffle } }),
-  );
-  expect(body.result).toMatchObject({ isError: true });
-  expect(JSON.stringify(body.result)).toContain("600");
-});

@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newCaller } from "../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTurnedClock } from "../../support/turned-clock.ts";
@@ -7,9 +8,6 @@ import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 
-/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
-let callers = 0;
-const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 let positions = 0;
 /** Each request needs a new position, because a cached answer needs no engine time. */
 const quick = () => ({ fen: startFen.replace(/1$/, String(++positions)), depth: 8 });

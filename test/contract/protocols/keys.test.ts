@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createApiKey } from "../../../src/access/keys.ts";
 import { runKibitz } from "../../cli/run-kibitz.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newCaller } from "../../support/new-caller.ts";
 import { remainingOf } from "../../support/remaining-of.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
@@ -29,8 +30,6 @@ const app = useApp(
   { engines },
 );
 
-let callers = 0;
-const newCaller = () => ({ "X-Forwarded-For": `203.0.113.${++callers}` });
 const bearer = (key: unknown) => ({ Authorization: `Bearer ${key}` });
 const keysUrl = () => `${app.url}/v1/keys`;
 
@@ -202,7 +201,7 @@ describe.each(heads)("through $name, a credential", ({ ask, unauthenticated, ok,
       const answer = await ask(
         app.url,
         { fen: startFen, depth: 1 },
-        { "x-forwarded-for": caller["X-Forwarded-For"], authorization: `Bearer ${key}` },
+        { "x-forwarded-for": caller["x-forwarded-for"], authorization: `Bearer ${key}` },
       );
       states.push(answer.status, answer.headers.get("ratelimit"));
     }

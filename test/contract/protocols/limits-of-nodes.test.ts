@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { describeWith } from "../../support/needs.ts";
+import { newCaller } from "../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useRedis } from "../../support/redis.ts";
 import { useNodes } from "../../support/running-app.ts";
@@ -15,10 +16,7 @@ const games = ["e4", "e5", "Nf3", "Nc6", "Bc4", "Bc5"];
 /** The timeouts are long. On a busy machine, a node could otherwise conclude that Redis is unreachable. */
 const patient = { operationMaxMs: 10_000, connectMaxMs: 10_000 };
 
-/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
-let callers = 0;
-const newAddress = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
-const newCaller = () => ({ ...json, ...newAddress() });
+const jsonCaller = () => ({ ...json, ...newCaller() });
 
 describeWith("redis")("three nodes with one Redis", () => {
   const redis = useRedis();
@@ -46,7 +44,7 @@ describeWith("redis")("three nodes with one Redis", () => {
   test.each(heads)(
     "three nodes with one Redis accept as many requests through $name as one node, and show the remaining requests",
     async (kind) => {
-      const caller = newAddress();
+      const caller = newCaller();
       const startedAt = performance.now();
       for (let left = 5; left >= 0; left--) {
         const answer = await kind.ask(next(), quick, caller);
@@ -65,7 +63,7 @@ describeWith("redis")("three nodes with one Redis", () => {
   );
 
   test("three nodes with one Redis have one common window for the items of a batch and the cost of a review", async () => {
-    const caller = newCaller();
+    const caller = jsonCaller();
     const { body } = await post(`${next()}/v1/eval/batch`, { requests: [quick, quick, quick] }, caller);
     expect(body).toMatchObject([{ result: {} }, { result: {} }, { result: {} }]);
     const review = { fen: "startpos", moves: games, depth: 1 };
@@ -77,7 +75,7 @@ describeWith("redis")("three nodes with one Redis", () => {
   });
 
   test("three nodes with one Redis share the limit of concurrent searches, also after a client has disconnected", async () => {
-    const caller = newCaller();
+    const caller = jsonCaller();
     const leaving = new AbortController();
     // Different positions, because equal requests would share one search.
     const long = nodes.slice(0, 2).map(({ url }, move) =>
@@ -98,7 +96,7 @@ describeWith("redis")("three nodes with one Redis", () => {
   });
 
   test("three nodes with one Redis share an error quota, and each node accepts at most one request too many", async () => {
-    const caller = newCaller();
+    const caller = jsonCaller();
     const statuses: number[] = [];
     for (let count = 0; count < 15; count++) {
       statuses.push((await post(`${next()}/v1/eval`, { fen: "wrong" }, caller)).status);
@@ -108,7 +106,7 @@ describeWith("redis")("three nodes with one Redis", () => {
   });
 
   test("three nodes with one Redis accept the same keys, and refuse a key that another node has revoked", async () => {
-    const caller = newCaller();
+    const caller = jsonCaller();
     const [one, two, three] = nodes.map(({ url }) => url);
     const issued = await post(`${one}/v1/keys`, { name: "bot" }, { ...caller, "Idempotency-Key": "wish" });
     const authorization = `Bearer ${issued.body.key}`;
@@ -125,7 +123,7 @@ describeWith("redis")("three nodes with one Redis", () => {
   });
 
   test("three nodes with one Redis share the key quota of an address", async () => {
-    const caller = newCaller();
+    const caller = jsonCaller();
     const kinds = await Promise.all(Array.from({ length: 9 }, () => post(`${next()}/v1/keys`, {}, caller)));
     expect(kinds.filter(({ status }) => status === 200)).toHaveLength(5);
     expect(kinds.filter(({ status }) => status === 429)).toHaveLength(4);

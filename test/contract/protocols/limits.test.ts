@@ -2,6 +2,7 @@ import { describe, expect, test } from "vitest";
 import { defaultWatchTimes } from "../../../src/engine/uci/watch.ts";
 import { createMetrics } from "../../../src/metrics/metrics.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newCaller } from "../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTurnedClock } from "../../support/turned-clock.ts";
@@ -9,10 +10,6 @@ import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";
 import { get, post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
-
-/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
-let callers = 0;
-const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
 /** The length of the window in seconds. The tests advance the clock to the end of the window. */
 const burstS = 60;

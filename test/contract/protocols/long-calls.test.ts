@@ -5,6 +5,7 @@ import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { envelope } from "../../support/envelope.ts";
+import { newAddress } from "../../support/new-caller.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { usePlansFile } from "../../support/plans-file.ts";
 import { open } from "../../support/raw-http.ts";
@@ -23,8 +24,6 @@ const app = useApp(
 );
 
 const patience = { timeout: patienceMs };
-let callers = 0;
-const newCaller = () => `198.51.100.${++callers}`;
 const port = () => Number(new URL(app.url).port);
 
 const service = "/chess.analysis.v1.AnalysisService";
@@ -147,7 +146,7 @@ const [asJson] = longCalls as [LongCall];
 
 describe.each(longCalls)("$name", (longCall) => {
   test("a batch or review is refused before its body arrives if the client already has a running batch or review", async () => {
-    const caller = newCaller();
+    const caller = newAddress();
     const { answerTo } = useClient();
     const { socket } = await beginBatchWithoutBody(caller);
     const answer = await answerTo(longCall, caller, false);
@@ -157,14 +156,14 @@ describe.each(longCalls)("$name", (longCall) => {
       expect(answer).toMatch(/":status":429/);
       expect(answer).toMatch(/"retry-after":"([1-9]|10)"/);
     }
-    expect(await answerTo(longCall, newCaller())).not.toMatch(isRefused);
+    expect(await answerTo(longCall, newAddress())).not.toMatch(isRefused);
     // After the disconnect, the caller may start another batch.
     socket.destroy();
     await expect.poll(() => answerTo(longCall, caller), patience).not.toMatch(isRefused);
   });
 
   test("a client may start another batch or review after the previous request was answered or refused", async () => {
-    const caller = newCaller();
+    const caller = newAddress();
     const { answerTo } = useClient();
     const wrong = { ...longCall, body: Buffer.from(longCall.body).fill(0x7b, longCall.body.length - 1) };
     for (let round = 0; round < 5; round++) {
@@ -175,7 +174,7 @@ describe.each(longCalls)("$name", (longCall) => {
 });
 
 test("an HTTP/1.1 connection can send one batch after the other without a pause", async () => {
-  const headers = { ...json, "X-Forwarded-For": newCaller() };
+  const headers = { ...json, "X-Forwarded-For": newAddress() };
   for (let round = 0; round < 20; round++) {
     const answer = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body: batch });
     expect(answer.status).toBe(200);
@@ -186,7 +185,7 @@ test("an HTTP/1.1 connection can send one batch after the other without a pause"
 test.each(["/v1/eval/batch", "/v1/review"])(
   "the body of a batch or review is not read if the rate limit of the client is used up: %s",
   async (path) => {
-    const caller = newCaller();
+    const caller = newAddress();
     const { answerTo } = useClient();
     const whole = JSON.stringify({
       requests: Array.from({ length: 60 }, () => ({ fen: startFen, depth: 1 })),
@@ -222,14 +221,14 @@ describe("review_game over MCP", () => {
   };
 
   test("review_game over MCP is refused before its PGN is read if the client has a running batch", async () => {
-    const caller = newCaller();
+    const caller = newAddress();
     await beginBatchWithoutBody(caller);
     expect(await call(caller, { pgn: "no game" })).toMatch(/concurrency_limited/);
-    expect(await call(newCaller(), { pgn: "no game" })).toMatch(/invalid_pgn/);
+    expect(await call(newAddress(), { pgn: "no game" })).toMatch(/invalid_pgn/);
   });
 
   test("a batch is refused while the same client runs review_game over MCP", async () => {
-    const caller = newCaller();
+    const caller = newAddress();
     const { answerTo } = useClient();
     const leaving = new AbortController();
     const left = call(caller, JSON.parse(slowReview), leaving.signal).catch(() => "left");

@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newCaller } from "../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 
@@ -20,7 +21,6 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-let callers = 0;
 const service = "/chess.analysis.v1.AnalysisService";
 
 async function send(method: string, path: string, headers: Readonly<Record<string, string>>) {
@@ -42,7 +42,7 @@ test.each([
   ["POST", `${service}/EvaluateBatch`, "application/json", 415],
   ["POST", "/chess.analysis.v1.GameService/ReviewGame", "application/json", 415],
 ])("%s %s %s returns 401 with an invalid key and %i without a key", async (method, path, type, status) => {
-  const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, ...(type && { "Content-Type": type }) };
+  const headers = { ...newCaller(), ...(type && { "Content-Type": type }) };
   expect((await send(method, path, headers)).status).toBe(status);
   const refused = await send(method, path, { ...headers, Authorization: "Bearer kbz_wrong" });
   expect([refused.status, refused.fields.get("www-authenticate")]).toEqual([
@@ -59,7 +59,7 @@ test.each([
 ])(
   "the content type %s at %s is refused with 415 and a list of the supported gRPC-Web types",
   async (type, path) => {
-    const headers = { "X-Forwarded-For": `203.0.113.${++callers}`, "Content-Type": `application/${type}` };
+    const headers = { ...newCaller(), "Content-Type": `application/${type}` };
     const answer = await fetch(app.url + path, { method: "POST", headers, body: "AAAAAAA=" });
     expect([answer.status, await answer.text()]).toEqual([
       415,

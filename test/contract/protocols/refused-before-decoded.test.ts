@@ -2,6 +2,7 @@ import { gzipSync } from "node:zlib";
 import { expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { envelope } from "../../support/envelope.ts";
+import { newAddress } from "../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -20,7 +21,6 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-let callers = 0;
 const service = "/chess.analysis.v1.AnalysisService";
 const inPieces = (text: string) =>
   new ReadableStream({
@@ -58,7 +58,7 @@ test.each([
 ])(
   "%s counts as several errors in the error quota, because finding the error is expensive",
   async (_, path, init) => {
-    const caller = `198.51.100.${++callers}`;
+    const caller = newAddress();
     expect(await codeOf(path, init, caller)).not.toBe("RATE_LIMITED");
     expect(await codeOf(`${service}/Evaluate?connect=v1&encoding=json&message={}`, {}, caller)).toBe(
       "RATE_LIMITED",
@@ -72,7 +72,7 @@ test.each([
   ["plain JSON", "/v1/eval"],
   ["Connect", `${service}/Evaluate`],
 ])("an invalid long request through %s counts as several errors in the error quota", async (_, path) => {
-  const caller = `198.51.100.${++callers}`;
+  const caller = newAddress();
   const init = { method: "POST", headers: { "Content-Type": "application/json" }, body: padded };
   expect(await codeOf(path, init, caller)).toMatch(/option.not.allowed/i);
   expect(await codeOf(path, init, caller)).toMatch(/rate.limited/i);
@@ -132,7 +132,7 @@ const protocols: readonly (readonly [string, string, RequestInit])[] = [
 test.each(protocols)(
   "a request with more than 1000 keys through %s is refused before decoding and uses the error quota",
   async (_, path, init) => {
-    const caller = `198.51.100.${++callers}`;
+    const caller = newAddress();
     const ask = async () => {
       const headers = { ...init.headers, "X-Forwarded-For": caller };
       const answer = await fetch(app.url + path, { ...init, headers });
@@ -159,7 +159,7 @@ test.each([
 });
 
 test("a message with invalid base64 counts as one error in the error quota", async () => {
-  const caller = `198.51.100.${++callers}`;
+  const caller = newAddress();
   for (let refused = 0; refused < budget; refused++) {
     expect(await codeOf(brokenMessage, {}, caller)).toBe("MALFORMED_HTTP");
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newAddress } from "../../support/new-caller.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
@@ -9,11 +10,9 @@ import type { Plain } from "./protocol.ts";
 import { type StreamClient, streamClients } from "./stream-clients.ts";
 import { watchWork } from "./watch-work.ts";
 
-/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
-let callers = 0;
 const newCaller = () => ({
   "Content-Type": "application/json",
-  "x-forwarded-for": `198.51.100.${++callers}`,
+  "x-forwarded-for": newAddress(),
 });
 
 const engines = createEnginesInProcess();

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newAddress } from "../../support/new-caller.ts";
 import { patienceMs } from "../../support/patience.ts";
 import { useApp } from "../../support/running-app.ts";
 import { startFen } from "./cases/case.ts";
@@ -16,10 +17,8 @@ const app = useApp(
 const json = { "Content-Type": "application/json" };
 const quick = { fen: startFen, depth: 1 };
 
-/** The number of callers so far. Each caller has a new address, because all keys of an address share their limits. */
-let callers = 0;
 async function newCaller() {
-  const address = { "X-Forwarded-For": `198.51.100.${++callers}` };
+  const address = { "X-Forwarded-For": newAddress() };
   const { body } = await post(`${app.url}/v1/keys`, {}, { ...json, ...address });
   return { ...json, ...address, Authorization: `Bearer ${body.key}` };
 }

@@ -1,6 +1,7 @@
 import { expect, test } from "vitest";
 import { createApiKey } from "../../../src/access/keys.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newCaller } from "../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { useTurnedClock } from "../../support/turned-clock.ts";
@@ -54,18 +55,16 @@ const mcpTool: Omit<HeadsKind, "upgrade"> = {
   },
 };
 
-let callers = 0;
-const newAddress = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 const bearer = (key: string) => ({ authorization: `Bearer ${key}` });
 
 async function newKey(): Promise<string> {
-  return String((await post(`${app.url}/v1/keys`, {}, { ...json, ...newAddress() })).body.key);
+  return String((await post(`${app.url}/v1/keys`, {}, { ...json, ...newCaller() })).body.key);
 }
 
 test.each([...heads, mcpTool])(
   "unknown API keys through $name get 429 without a lookup after the error quota of the address is used up",
   async ({ ask, ...kind }) => {
-    const address = newAddress();
+    const address = newCaller();
     const askWith = (key: string, from = address) => ask(app.url, quick, { ...from, ...bearer(key) });
     const remembered = await newKey();
     expect((await askWith(remembered)).status).toBe(kind.ok);
@@ -82,14 +81,14 @@ test.each([...heads, mcpTool])(
     passMs(4000);
     expect((await askWith(remembered)).status).toBe(kind.ok);
     expect((await askWith(await newKey())).status).toBe(kind.later);
-    expect((await askWith(createApiKey(), newAddress())).status).toBe(kind.unauthenticated);
+    expect((await askWith(createApiKey(), newCaller())).status).toBe(kind.unauthenticated);
     passMs(windowS * 1000);
     expect((await askWith(createApiKey())).status).toBe(kind.unauthenticated);
   },
 );
 
 test("malformed keys do not use the error quota", async () => {
-  const address = newAddress();
+  const address = newCaller();
   for (let count = 0; count < 2 * quota; count++) {
     const headers = { ...json, ...address, ...bearer(`${createApiKey()}x`) };
     expect((await post(`${app.url}/v1/eval`, quick, headers)).status).toBe(401);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { newMessage, oldMessage, send } from "../../protocols/mcp/messages.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newCaller } from "../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { rpcProtocols } from "./all-protocols.ts";
@@ -17,9 +18,6 @@ const app = useApp(
   { engines: createEnginesInProcess() },
 );
 
-/** The number of callers so far. The server trusts the test as a proxy, so each test can choose a new caller address. */
-let callers = 0;
-const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 type Caller = ReturnType<typeof newCaller>;
 
 const review = (request: object, caller: Caller, more: Readonly<Record<string, string>> = {}) =>

@@ -3,6 +3,7 @@ import { type IncomingMessage, request } from "node:http";
 import { describe, expect, test } from "vitest";
 import { watchWork } from "../../contract/protocols/watch-work.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { newCaller } from "../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { newest, type ToolResult } from "./agents.ts";
@@ -189,8 +190,6 @@ describe("limits", () => {
     },
     { engines: createEnginesInProcess() },
   );
-  let callers = 0;
-  const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 
   test.each(["play_moves", "analyze_position"])(
     "each call of the MCP tool %s counts as a request towards the rate limit",
@@ -244,10 +243,9 @@ describe("errors of the protocol", () => {
     },
     { engines: createEnginesInProcess() },
   );
-  let callers = 0;
 
   test("an invalid MCP body uses error quota", async () => {
-    const headers = { ...oldMessage("ping").headers, "x-forwarded-for": `198.51.100.${++callers}` };
+    const headers = { ...oldMessage("ping").headers, ...newCaller() };
     const signal = AbortSignal.timeout(10_000);
     const calls = Array.from({ length: 10 }, () => {
       const call = request(`${app.url}/mcp`, {
@@ -276,7 +274,7 @@ describe("errors of the protocol", () => {
     ["an unknown method", oldMessage, "tools/burn", {}],
     ["an unknown method", newMessage, "tools/burn", {}],
   ] as const)("an MCP message with %s uses error quota: %o", async (_, message, method, params) => {
-    const caller = { "x-forwarded-for": `198.51.100.${++callers}` };
+    const caller = { ...newCaller() };
     const ask = async (asked = message(method, params)) =>
       send(app.url, { ...asked, headers: { ...asked.headers, ...caller } });
     const codes = [];

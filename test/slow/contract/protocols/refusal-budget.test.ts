@@ -5,6 +5,7 @@ import { startFen } from "../../../contract/protocols/cases/case.ts";
 import { heads } from "../../../contract/protocols/heads.ts";
 import { get, post } from "../../../contract/protocols/post.ts";
 import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
+import { newCaller } from "../../../support/new-caller.ts";
 import { rateOf, usePlansFile } from "../../../support/plans-file.ts";
 import { useApp } from "../../../support/running-app.ts";
 import { useTurnedClock } from "../../../support/turned-clock.ts";
@@ -25,8 +26,6 @@ const app = useApp(
   { engines: createEnginesInProcess(), metrics },
 );
 
-let callers = 0;
-const newCaller = () => ({ "x-forwarded-for": `198.51.100.${++callers}` });
 const quick = { fen: startFen, depth: 1 };
 const json = { "Content-Type": "application/json" };
 const badPosition = { fen: "8/8/8/8/8/8/8/8 w - - 0 1" };
