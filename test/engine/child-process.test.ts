@@ -169,6 +169,18 @@ describe("an engine process", () => {
     await expect.poll(() => stillRunning(running)).toEqual([]);
   });
 
+  test("the output of a child process is ignored after its engine process has ended", async () => {
+    const engine = start("/bin/sh", "-c", "yes bestmove e2e4 & sleep 0.2");
+    const late: string[] = [];
+    let hasEnded = false;
+    void engine.ended.then(() => {
+      hasEnded = true;
+    });
+    await engine.read((line) => hasEnded && late.push(line));
+    expect(hasEnded).toBe(true);
+    expect(late).toEqual([]);
+  });
+
   test("the processor time of an engine process includes its child processes", async () => {
     const busy = `for (const end = Date.now() + 60_000; Date.now() < end; );`;
     const script = writeScript(`"${process.execPath}" -e "${busy}"\necho over`);
