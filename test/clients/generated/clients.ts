@@ -11,7 +11,7 @@ import { installNpmPackages, installPythonPackages, python, pythonPrograms } fro
 
 const oapiCodegenVersion = "v2.8.2";
 
-/** The clients of openapi-generator that `npm run test:clients` tests. The nightly tests test the others. */
+/** The clients of openapi-generator that `npm run lane -- clients` tests. The nightly tests test the others. */
 const quickVersion: Version = "7.25.0";
 const quickTargets: readonly TargetName[] = ["python", "java", "go", "typescript-fetch"];
 
