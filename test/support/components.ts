@@ -84,6 +84,11 @@ export const components = {
     isHere: () => Number(/javac (\d+)/.exec(printedBy("javac", "-version"))?.[1] ?? 0) >= 17,
   },
   maven: { name: "Maven", debian: "maven", isHere: () => ends("mvn", "--version") },
+  rust: {
+    name: "Rust 1.85",
+    otherwise: "https://rustup.rs, or in Debian 12: apt-get install cargo-web",
+    isHere: () => Number(/cargo 1\.(\d+)/.exec(printedBy("cargo", "--version"))?.[1] ?? 0) >= 85,
+  },
   python: {
     name: "Python 3.10 with venv",
     debian: "python3-venv",

@@ -74,7 +74,7 @@ const table = {
     about: "*.timed.test.ts: promises about time",
     files: ["test/**/*.timed.test.ts"],
     needs: (Object.keys(components) as Need[]).filter(
-      (need) => need !== "actionlint" && need !== "envoy" && need !== "otelcol" && need !== "helm",
+      (need) => !["actionlint", "envoy", "otelcol", "helm", "rust"].includes(need),
     ),
     install: ["test/tools/go-tools.ts"],
     start: ["test/clients/toolchains.ts", "test/abuse/shared-service.ts"],

@@ -12,8 +12,8 @@ import { installNpmPackages, installPythonPackages, python, pythonPrograms } fro
 const oapiCodegenVersion = "v2.8.2";
 
 /** The clients of openapi-generator that `npm run lane -- clients` tests. The nightly tests test the others. */
-const quickVersion: Version = "7.25.0";
-const quickTargets: readonly TargetName[] = ["python", "java", "go", "typescript-fetch"];
+export const quickVersion: Version = "7.25.0";
+export const quickTargets: readonly TargetName[] = ["python", "java", "go", "typescript-fetch"];
 
 const here = fileURLToPath(new URL(".", import.meta.url));
 const document = fileURLToPath(new URL("../../../gen/openapi.json", import.meta.url));

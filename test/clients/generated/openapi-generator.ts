@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { cp, readFile, writeFile } from "node:fs/promises";
+import { cp, readFile, rename, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildOnce, sourcesOf } from "../../support/build-once.ts";
@@ -11,12 +11,16 @@ import { linkNpmPackages, npmFolder, python } from "./packages.ts";
 
 /** The versions that must generate working clients, with the SHA-256 of their jar files. */
 const jarDigests = {
+  "7.16.0": "6999b18cece5b58f5d5b246fef5a43bdf61239491c4f0ed6513214e0f6e8464b",
   "7.25.0": "41ce4f6b07f196676439d710759fa1ced7a08066d06ff1bf314681470289efae",
 };
 
 export type Version = keyof typeof jarDigests;
+export const versions = Object.keys(jarDigests) as Version[];
 
 interface Target {
+  /** The name of the generator, if it is not the name of the target. */
+  readonly generator?: string;
   /** The folder of the program that uses the client. */
   readonly program: string;
   readonly needs: readonly Need[];
@@ -31,7 +35,6 @@ const maven = ["mvn", "--batch-mode", "--no-transfer-progress", "--quiet"];
 const mavenPackage = [...maven, "-Dmaven.test.skip=true", "package"];
 const jars = (folder: string) => ["-cp", `${folder}/target/*:${folder}/target/lib/*`];
 
-/** By the name of the generator. */
 const targets = {
   python: {
     program: "python",
@@ -45,6 +48,14 @@ const targets = {
     compile: (folder) => runProgram(mavenPackage, { cwd: join(folder, "client") }),
     command: (folder) => ["java", ...jars(join(folder, "client")), join(folder, "OpenapiGenerator.java")],
   },
+  "java-native": {
+    generator: "java",
+    program: "java-native",
+    needs: [],
+    options: { library: "native" },
+    compile: (folder) => runProgram(mavenPackage, { cwd: join(folder, "client") }),
+    command: (folder) => ["java", ...jars(join(folder, "client")), join(folder, "OpenapiGenerator.java")],
+  },
   go: {
     program: "go",
     needs: ["go"],
@@ -55,9 +66,27 @@ const targets = {
     command: (folder) => [join(folder, "program")],
   },
   "typescript-fetch": typescript("typescript/openapi-generator-fetch"),
+  "typescript-axios": typescript("typescript/openapi-generator-axios"),
+  kotlin: {
+    program: "kotlin",
+    needs: [],
+    compile: (cwd) => runProgram(mavenPackage, { cwd }),
+    command: (folder) => ["java", ...jars(folder), "MainKt"],
+  },
+  rust: {
+    program: "rust",
+    needs: ["rust"],
+    async compile(cwd) {
+      await runProgram(["cargo", "build", "--quiet"], { cwd, env: { CARGO_PROFILE_DEV_DEBUG: "0" } });
+      await rename(join(cwd, "target/debug/program"), join(cwd, "program"));
+      await rm(join(cwd, "target"), { recursive: true });
+    },
+    command: (folder) => [join(folder, "program")],
+  },
 } satisfies Readonly<Record<string, Target>>;
 
 export type TargetName = keyof typeof targets;
+export const targetNames = Object.keys(targets) as TargetName[];
 
 /** Type-checks and compiles the client as most programs do: Node cannot run its imports without file extensions. */
 function typescript(program: string): Target {
@@ -117,10 +146,10 @@ async function generate(version: Version): Promise<string> {
   const { folder: clients } = sourcesOf(`generated-by-openapi-generator-${version}`, ...sources);
   await buildOnce(clients, async (folder) => {
     // One start of Java generates all clients.
-    const files = Object.entries(targets).map(async ([generatorName, { options }]: [string, Target]) => {
-      const file = join(folder, `${generatorName}.json`);
-      const outputDir = join(folder, generatorName);
-      await writeFile(file, JSON.stringify({ generatorName, inputSpec: document, outputDir, ...options }));
+    const files = Object.entries(targets).map(async ([name, { generator, options }]: [string, Target]) => {
+      const file = join(folder, `${name}.json`);
+      const output = { generatorName: generator ?? name, inputSpec: document, outputDir: join(folder, name) };
+      await writeFile(file, JSON.stringify({ ...output, ...options }));
       return file;
     });
     await runProgram(["java", "-jar", jar, "batch", "--fail-fast", ...(await Promise.all(files))]);
