@@ -9,7 +9,7 @@ import { runProgram } from "../run-program.ts";
 import { buildClients, clientFrom, type TargetName, type Version } from "./openapi-generator.ts";
 import { installNpmPackages, installPythonPackages, python, pythonPrograms } from "./packages.ts";
 
-const oapiCodegenVersion = "v2.8.2";
+export const oapiCodegenVersion = "v2.8.2";
 
 /** The clients of openapi-generator that `npm run lane -- clients` tests. The nightly tests test the others. */
 export const quickVersion: Version = "7.25.0";

@@ -10,7 +10,8 @@ import { useApp } from "../../support/running-app.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import type { GeneratedClient } from "../language.ts";
 import { runProgram } from "../run-program.ts";
-import { generatedClients, pythonClient } from "./clients.ts";
+import { generatedClients, oapiCodegenVersion, pythonClient, quickVersion } from "./clients.ts";
+import { versions } from "./openapi-generator.ts";
 import { linkNpmPackages, npmFolder, pythonPrograms } from "./packages.ts";
 import { testReadings } from "./readings.ts";
 
@@ -18,6 +19,7 @@ const app = useApp();
 const folder = useTemporaryFolder();
 const root = fileURLToPath(new URL("../../..", import.meta.url));
 const read = (name: string) => readFileSync(join(root, name), "utf8");
+const readHere = (name: string) => read(`test/clients/generated/${name}`);
 
 describe.each(generatedClients.flatMap((client) => rowsWith(client.needs, client)))(
   "a client from $name",
@@ -79,6 +81,23 @@ describeWith("python")("the example of a client from openapi-python-client", () 
       expect.stringMatching(bestMove),
     ]);
   });
+});
+
+test("docs/api.md names the versions of the generators that the tests use", () => {
+  const [, pythonClientVersion] =
+    /^openapi-python-client==(.+)$/m.exec(readHere("python/requirements.txt")) ?? [];
+  const { devDependencies } = JSON.parse(readHere("typescript/package.json"));
+  const rows = apiSection.split("\n").filter((line) => line.startsWith("|"));
+  const named = rows.flatMap((row) => /\| (o\S+) (\d.+?) \|/.exec(row)?.slice(1).join(" ") ?? []);
+  expect(new Set(named)).toEqual(
+    new Set([
+      `openapi-python-client ${pythonClientVersion}`,
+      `openapi-typescript ${devDependencies["openapi-typescript"]}`,
+      `oapi-codegen ${oapiCodegenVersion.slice(1)}`,
+      `openapi-generator ${versions.toReversed().join(" and ")}`,
+      `openapi-generator ${quickVersion}`,
+    ]),
+  );
 });
 
 const apiSection = /^## The API as a document\n[\s\S]+?\n## /m.exec(read("docs/api.md"))?.[0] ?? "";
