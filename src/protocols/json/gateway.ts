@@ -28,7 +28,7 @@ interface GatewayOptions extends AnswerOptions {
 
 interface Answering {
   readonly route: Route;
-  readonly answer: RouteHandler;
+  readonly handle: RouteHandler;
 }
 
 /** Serves the methods as plain JSON over HTTP, at the paths that the proto files set. */
@@ -38,14 +38,14 @@ export function createGateway(options: GatewayOptions): RequestHandler {
   for (const route of routes) {
     const routesByVerb = routesByPath.get(route.path) ?? new Map<string, Answering>();
     routesByPath.set(route.path, routesByVerb);
-    const answering = { route, answer: createRouteHandler(route, routes, options) };
+    const answering = { route, handle: createRouteHandler(route, routes, options) };
     routesByVerb.set(route.verb, answering);
     if (route.verb === "GET") {
       routesByVerb.set("HEAD", answering);
     }
   }
 
-  async function answer({ route, answer }: Answering, req: NodeRequest, res: NodeResponse): Promise<boolean> {
+  async function answer({ route, handle }: Answering, req: NodeRequest, res: NodeResponse): Promise<boolean> {
     cancelOnLeave(res, outcomeOf(req));
     using _ = holdCall(outcomeOf(req));
     let admitted: AdmittedCall | undefined;
@@ -55,7 +55,7 @@ export function createGateway(options: GatewayOptions): RequestHandler {
       if (isGone(res)) {
         return true;
       }
-      await answer(req, res, admitted);
+      await handle(req, res, admitted);
     } catch (thrown) {
       if (thrown instanceof ClientDisconnected) {
         return true;
