@@ -102,6 +102,11 @@ test("a file of src/ or of the page exports no names of another file", () => {
   ).toEqual([]);
 });
 
+test("log imports neither metrics nor tracing", () => {
+  // Tracing logs, so this would be a circle of modules.
+  expect(breaches(/^src\/log\//, ({ target }) => !/^src\/(metrics|tracing)\//.test(target))).toEqual([]);
+});
+
 test("only src/time reads a clock or starts a timer", () => {
   const names =
     /\b(setTimeout|setInterval|setImmediate|clearTimeout|clearInterval|clearImmediate|performance|Date\.now|AbortSignal\.timeout)\b|new Date\(\)|node:timers/;
