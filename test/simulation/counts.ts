@@ -51,6 +51,28 @@ const wantedPairs: readonly string[] = [
   // A killed or stopped node has its state at the beginning of the act.
   ...pairs(["act stop", "act kill", "act pause"], ["idle", "searching", "waiting"]),
   ...pairs(["client leaves", "client is late"], ["waiting", "searching"]),
+  // What Redis knows when the fault begins, or when a node ends or pauses.
+  ...pairs(
+    [
+      ...["redis is gone", "redis is cut off", "redis is paused", "redis is slow", "redis answers late"],
+      ...["redis loses a connection", "redis restarts", "redis refuses commands", "redis has another time"],
+      ...["act stop", "act kill", "act pause"],
+    ],
+    ["a claim is held", "a place is held", "a window is open"],
+  ),
+  // What the fault does to a command. A node looks at a claim while another node searches.
+  ...pairs(
+    ["redis is slow", "redis answers late", "redis has another time"],
+    ["a request enters", "a request leaves", "a search is claimed", "a claim is read", "a claim is renewed"],
+  ),
+  ...pairs(["redis is slow", "redis answers late", "redis has another time"], ["an answer is published"]),
+  // Left out: other commands. A node sends none after the first command without a reply, until Redis answers again.
+  ...pairs(["redis is paused"], ["a request leaves", "a claim is read", "a claim is renewed"]),
+  // Left out: a request enters. A node notices with its probes that Redis refuses, and does not ask then.
+  ...pairs(["redis refuses commands"], ["a request leaves", "a search is claimed", "a claim is renewed"]),
+  // Left out: other commands. Each fault breaks few connections, and nodes renew their claims most often.
+  ...pairs(["redis loses a connection"], ["a claim is renewed"]),
+  // Left out for Redis that is gone, cut off or restarts: no command arrives.
 ];
 
 const kindMin = 20;

@@ -40,6 +40,9 @@ export const bounds = {
   probe: 5000,
   /** After the last call, nothing is held. */
   quiet: 10_000,
+  /** The number of timers of an idle node that repeat without end, without and with Redis. */
+  idleTimers: 2,
+  idleTimersOfCluster: 5,
   /** A stop: the searches may run for 15 s, and are answered within 5 s. */
   stop: 20_500,
   /** The stop of an idle node. */
@@ -276,6 +279,16 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
       }
       if (node.active() > 0) {
         violation(`${node.name} is quiet, but works on ${node.active()} calls`);
+      }
+      const timers = node.process.timers();
+      const timersMax = plans.length === 1 ? bounds.idleTimers : bounds.idleTimersOfCluster;
+      if (timers > timersMax) {
+        violation(`${node.name} is quiet, but has ${timers} timers instead of ${timersMax}`);
+      }
+      const keys = redis.look("KEYS", "*") as readonly string[];
+      const held = keys.filter((key) => /:(claim|places|turns):/.test(key));
+      if (held.length > 0) {
+        violation(`all is quiet, but Redis has ${held.join(" and ")}`);
       }
       const busy = node.engines.phases().filter((phase) => phase === "searching" || phase === "cleaning");
       if (busy.length > 0) {

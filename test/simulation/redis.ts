@@ -12,6 +12,8 @@ interface RedisWatch {
   trace(text: () => string): void;
   /** Called each time a fault changes what happens to a connection or a command. */
   count(kind: RedisFaultKind): void;
+  /** Called with the state in which the fault finds the nodes. */
+  countPair?(kind: RedisFaultKind, state: string): void;
 }
 
 interface SimulatedRedisOptions {
@@ -55,6 +57,12 @@ interface Connection {
 
 type Answer = (reply: Reply | Error) => void;
 
+interface Look<Kind extends RedisFaultKind> {
+  readonly isMeant?: (fault: FaultOf<Kind>) => boolean;
+  /** The command that the fault would change. */
+  readonly command?: readonly string[];
+}
+
 export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedRedis {
   const { clock, random, startsAt, faults, watch } = options;
   const executor = createRedisExecutor(
@@ -77,7 +85,7 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
   function active<Kind extends RedisFaultKind>(
     node: number,
     kind: Kind,
-    isMeant: (fault: FaultOf<Kind>) => boolean = () => true,
+    { isMeant = () => true, command }: Look<Kind> = {},
   ): FaultOf<Kind> | undefined {
     const found = faults.find(
       (fault) =>
@@ -85,6 +93,10 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
     );
     if (found !== undefined) {
       watch.count(kind);
+      const state = command && stateOf(command);
+      if (state) {
+        watch.countPair?.(kind, state);
+      }
     }
     return found as FaultOf<Kind> | undefined;
   }
@@ -113,6 +125,9 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
     clock.at(fault.atMs, () => {
       const where = fault.node === undefined ? "" : `node ${fault.node}: `;
       watch.trace(() => `${where}${textOf(fault)} for ${fault.forMs} ms`);
+      for (const state of statesOf(executor.execute(["KEYS", "*"]) as readonly string[])) {
+        watch.countPair?.(fault.kind, state);
+      }
       if (fault.kind === "redis is gone" || fault.kind === "redis restarts") {
         breakAll(fault);
       }
@@ -126,7 +141,10 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
     const loss =
       command[0] === "HELLO"
         ? undefined
-        : active(node, "redis loses a connection", (fault) => (losses.get(fault) ?? 0) < fault.times);
+        : active(node, "redis loses a connection", {
+            isMeant: (fault) => (losses.get(fault) ?? 0) < fault.times,
+            command,
+          });
     if (loss) {
       losses.set(loss, (losses.get(loss) ?? 0) + 1);
     }
@@ -142,12 +160,12 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
   }
 
   function arrive(connection: Connection, command: readonly string[], answer: Answer): void {
-    const pause = active(connection.node, "redis is paused");
+    const pause = active(connection.node, "redis is paused", { command });
     if (pause) {
       clock.at(pause.atMs + pause.forMs, () => arrive(connection, command, answer));
       return;
     }
-    const slowness = active(connection.node, "redis is slow");
+    const slowness = active(connection.node, "redis is slow", { command });
     connection.executesAt = Math.max(connection.executesAt, clock.now() + (slowness?.byMs ?? 0));
     clock.at(connection.executesAt, () => execute(connection, command, answer));
   }
@@ -166,7 +184,7 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
       breakConnection(connection, "Socket closed unexpectedly");
       return;
     }
-    const lateMs = active(connection.node, "redis answers late")?.byMs ?? 0;
+    const lateMs = active(connection.node, "redis answers late", { command })?.byMs ?? 0;
     connection.answersAt = Math.max(connection.answersAt, clock.now() + way(connection.random) + lateMs);
     connection.inNode(() =>
       clock.at(connection.answersAt, () => {
@@ -183,9 +201,9 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
       return "OK";
     }
     // Counts the commands that Redis executes at another time.
-    active(node, "redis has another time");
+    active(node, "redis has another time", { command });
     try {
-      return executor.execute(command, active(node, "redis refuses commands")?.because);
+      return executor.execute(command, active(node, "redis refuses commands", { command })?.because);
     } catch (error) {
       if (error instanceof Rejection) {
         return new ErrorReply(error.message);
@@ -234,6 +252,27 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
       });
     },
   };
+}
+
+/** What a node is doing when it sends the command. Undefined for commands that concern no request. */
+function stateOf([name = "", first = "", , ...rest]: readonly string[]): string | undefined {
+  const isScript = name === "EVAL" || name === "EVALSHA";
+  const [key = "", second = ""] = isScript ? rest : [first];
+  if (key.includes("places:")) {
+    return second.includes("turns:") ? "a request enters" : "a request leaves";
+  }
+  if (key.includes("claim:")) {
+    return name === "GET" ? "a claim is read" : isScript ? "a claim is renewed" : "a search is claimed";
+  }
+  return name === "SET" && key.includes("found:") ? "an answer is published" : undefined;
+}
+
+/** What Redis knows when a fault begins: the states of its keys. */
+export function statesOf(keys: readonly string[]): readonly string[] {
+  const states = { "claim:": "a claim is held", "places:": "a place is held", "window:": "a window is open" };
+  return Object.entries(states).flatMap(([part, state]) =>
+    keys.some((key) => key.includes(part)) ? [state] : [],
+  );
 }
 
 function textOf(fault: RedisFault): string {

@@ -119,6 +119,7 @@ export function scenarioFrom(seed: number): Scenario {
     const patient = patientCallers(random.fork("patient callers"), nodeCount, games);
     callers.push(...patient.callers);
     acts.push(patient.stop);
+    redisFaults.push(...patient.redisFaults);
   }
   if (isCrowded) {
     callers.push(...crowdedCallers(crowd, games));
@@ -159,7 +160,7 @@ function crowdedCallers(random: Random, games: Games): readonly CallerPlan[] {
 
 /**
  * Callers who ask each node for the same long analysis, so that nodes wait long for each other. Meanwhile, the operator stops a
- * node.
+ * node, and Redis fails.
  */
 function patientCallers(random: Random, nodeCount: number, games: Games) {
   const search = { fen: startFen, moves: random.pick(games), depth: 30, movetimeMs: 60_000 };
@@ -182,7 +183,13 @@ function patientCallers(random: Random, nodeCount: number, games: Games) {
     kind: "stop",
     backAfterMs: Math.round(random.between(100, 5000)),
   };
-  return { callers, stop };
+  const faultCount = random.chance(0.5) ? 1 + random.int(6) : 0;
+  const redisFaults = Array.from({ length: faultCount }, (_, index) => ({
+    ...redisFaultFrom(random.fork(`redis fault ${index + 1}`), nodeCount),
+    atMs: beginMs + 2500 + Math.round(random.between(0, 12_000)),
+    forMs: Math.round(10 ** random.between(1, 3.5)),
+  }));
+  return { callers, stop, redisFaults };
 }
 
 /** Callers who share one long search, and leave one after the other until nobody waits for the search. */

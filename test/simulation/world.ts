@@ -14,7 +14,7 @@ import { mountDisk } from "./disk.ts";
 import { bounds, createInvariants } from "./invariants.ts";
 import { type SimulatedNode, startNode } from "./node.ts";
 import { createRandom } from "./random.ts";
-import { createSimulatedRedis } from "./redis.ts";
+import { createSimulatedRedis, statesOf } from "./redis.ts";
 import { connectClientsTo } from "./redis-client.ts";
 import type { RedisFault } from "./redis-faults.ts";
 import { type Act, type CallerPlan, type Scenario, startFen } from "./scenario.ts";
@@ -52,7 +52,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     random: random.fork("redis"),
     startsAt,
     faults: redisFaults,
-    watch,
+    watch: { ...watch, countPair: (kind, state) => counts.add(`${kind}, ${state}`) },
   });
   connectClientsTo(redis);
   using disk = mountDisk({ faults: diskFaults, clock, watch });
@@ -178,7 +178,10 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
       return;
     }
     counts.add(`act ${act.kind}`);
-    counts.add(`act ${act.kind}, ${stateOf(node)}`);
+    const states = statesOf(redis.look("KEYS", "*") as readonly string[]);
+    for (const state of [stateOf(node), ...states]) {
+      counts.add(`act ${act.kind}, ${state}`);
+    }
     switch (act.kind) {
       case "pause":
         trace.add(`${node.name} is paused for ${act.forMs} ms`);
