@@ -8,6 +8,9 @@ import type { SimulatedNode } from "./node.ts";
 /** A node notices the end of an engine, and the end of a search, this much later. */
 const noticeMs = 300;
 
+/** A failed search is tried again once. */
+const attempts = 2;
+
 /** After the longest window, an account with shorter windows than this has all its engine time again. */
 const windowMaxMs = 120_000;
 
@@ -57,7 +60,7 @@ export function watchEngineTime(options: EngineTimeOptions) {
           admitted.delete(call);
           const ms = searchedMs() - call.searchedMs;
           // A batch searches in all slots at the same time.
-          if (engineMs > node.status().slots * ms + noticeMs + node.pausedMs()) {
+          if (engineMs > node.status().slots * ms + attempts * noticeMs + node.pausedMs()) {
             violation(
               `${node.name} charges ${account.subject} for ${Math.round(engineMs)} ms, but engines searched for ${Math.round(ms)} ms`,
             );
