@@ -158,20 +158,6 @@ describe("concurrent equal searches", () => {
     },
   );
 
-  test("a shared search is cancelled if its only reader stops reading", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    const reading = (async () => {
-      for await (const state of coalescer.all("a", work, "somebody", never)) {
-        return state;
-      }
-      return undefined;
-    })();
-    await settle();
-    runs[0]?.say(7);
-    expect(await reading).toBe(7);
-    expect(runs[0]?.signal.aborted).toBe(true);
-  });
-
   test("a shared search is cancelled if the first caller disconnects, and the caller that joined stops reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const [first, second] = [new AbortController(), new AbortController()];
@@ -186,30 +172,6 @@ describe("concurrent equal searches", () => {
     await states.return?.();
     expect(runs[0]?.signal.aborted).toBe(true);
     expect(getEventListeners(second.signal, "abort")).toEqual([]);
-  });
-
-  test("a shared search is cancelled if its only caller disconnects without reading", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    const leaving = new AbortController();
-    const states = coalescer.all("a", work, "somebody", leaving.signal)[Symbol.asyncIterator]();
-    const first = states.next();
-    await settle();
-    runs[0]?.say(1);
-    await first;
-    leaving.abort(new Error("gone"));
-    expect(runs[0]?.signal.aborted).toBe(true);
-    await expect(states.next()).rejects.toThrow("gone");
-  });
-
-  test("if a shared search fails, every caller gets the error", async () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    const readers = [all, last, all].map((ask) => ask(coalescer, "a", work));
-    await settle();
-    const failure = new Error("broken");
-    runs[0]?.fail(failure);
-    for (const { ended } of readers) {
-      expect(await ended).toBe(failure);
-    }
   });
 
   test.each([
@@ -262,20 +224,6 @@ test.each([
   const reason = new Error("never mind");
   expect(await ask(coalescer, "a", work, AbortSignal.abort(reason)).ended).toBe(reason);
   expect(runs).toHaveLength(0);
-});
-
-test.each([
-  ["all analyses", all],
-  ["the last analysis", last],
-])("a request for %s leaves no listener on its abort signal", async (_, ask) => {
-  const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-  const { signal } = new AbortController();
-  const reader = ask(coalescer, "a", work, signal);
-  await settle();
-  expect(getEventListeners(signal, "abort")).toHaveLength(1);
-  runs[0]?.end(1);
-  await reader.ended;
-  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 test.each([1, 2, 3, 4, 5, 6, 7, 8])(
