@@ -232,15 +232,6 @@ describe("a failure", () => {
     const mistake = new TypeError("mistake");
     await expect(analyze(validated(), mistake)).rejects.toBe(mistake);
   });
-
-  test("a failed search frees its slot", async () => {
-    let calls = 0;
-    const analyzer = analyzerOf((build, job, signal) =>
-      scripted(calls++ === 0 ? new EngineFailure("overtime", "late") : doneOf()).search(build, job, signal),
-    );
-    await expect(analyzer.analyze(validated(), "somebody", never)).rejects.toThrow();
-    expect(await analyzer.analyze(validated(), "somebody", never)).toMatchObject({ stopReason: "depth" });
-  });
 });
 
 describe("a caller that leaves", () => {
