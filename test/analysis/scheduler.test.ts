@@ -273,20 +273,6 @@ describe("waiting work", () => {
       await Promise.all(short);
     },
   );
-
-  test("a waiting search that is cancelled no longer delays other searches", async () => {
-    const scheduler = schedulerOf(1, 1000);
-    const holder = await scheduler.enter(work, never);
-    const leaving = new AbortController();
-    const impatient = scheduler.enter(workOf("a", 995), leaving.signal);
-    await expect(scheduler.enter(workOf("a", 996), never)).rejects.toThrow("busy");
-    leaving.abort(new Error("gone"));
-    await expect(impatient).rejects.toThrow("gone");
-    const second = scheduler.enter(workOf("a", 996), never);
-    expect(scheduler.status().waiting).toBe(1);
-    holder[Symbol.dispose]();
-    (await second)[Symbol.dispose]();
-  });
 });
 
 describe("work that would wait too long", () => {
