@@ -33,7 +33,8 @@ export interface AccessOptions {
   readonly keyExpiryDays: number;
   readonly selfServiceKeysMax: number;
   readonly pepper: string | undefined;
-  readonly trustedProxies: readonly string[];
+  /** Returns the caller's IPv4 address, or the /64 network of an IPv6 address. */
+  readonly addressOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string;
   /** Milliseconds for which a key stays in memory before the store is read again. */
   readonly knownMs?: number;
   readonly stores: {
@@ -57,7 +58,7 @@ const prunedAtOnce = 20;
 export type Access = Awaited<ReturnType<typeof createAccess>>;
 
 export async function createAccess(options: AccessOptions) {
-  const { mode, keysPerDay, pepper, knownMs, stores, shared, log } = options;
+  const { mode, keysPerDay, pepper, knownMs, stores, shared, addressOf, log } = options;
   const { keys } = stores;
   const isOpen = mode === "open";
   const plans = plansIn(mode, options.plans);
@@ -65,7 +66,6 @@ export async function createAccess(options: AccessOptions) {
   // If the operator has removed the plan of a key, the free plan applies.
   const planOfKey = ({ plan }: KeyRecord) =>
     isOpen ? openPlan : (planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan);
-  const clientAddress = createClientAddress(options.trustedProxies, log);
 
   const now = () => Math.floor(shared?.now() ?? wall());
   const expiry = createKeyExpiry(options.keyExpiryDays, now);
@@ -97,7 +97,7 @@ export async function createAccess(options: AccessOptions) {
     /** Throws `invalid_api_key`, `store_unavailable`, or `rate_limited` if the error quota is used up. */
     async accountOf(request: Origin): Promise<Account> {
       const { authorization, hasXApiKey } = request;
-      const address = clientAddress(request);
+      const address = addressOf(request);
       const caller: Account = { subject: address, address, plan: keyless, key: undefined };
       if (authorization === undefined || (isOpen && isOtherScheme(authorization))) {
         if (hasXApiKey && !isOpen) {
@@ -108,8 +108,7 @@ export async function createAccess(options: AccessOptions) {
       const key = await keyOf(authorization, caller);
       return { subject: subjectOfKey(key), address, plan: planOfKey(key), key };
     },
-    /** Returns the caller's IPv4 address, or the /64 network of an IPv6 address. */
-    addressOf: clientAddress,
+    addressOf,
     isKeyRequired: mode === "keys",
     plans,
     selfService:
@@ -136,7 +135,7 @@ export async function createAccess(options: AccessOptions) {
   };
 }
 
-function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
+export function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
   switch (mode) {
     case "open":
       return [openPlan];
@@ -164,7 +163,7 @@ export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: noKeys };
   const log = { warn() {} };
   const keys = { keysPerDay: 0, keyExpiryDays: 0, selfServiceKeysMax: 0, pepper: undefined };
-  const rest = { plans: [], ...keys, trustedProxies: [], stores, log };
+  const rest = { plans: [], ...keys, addressOf: createClientAddress([], log), stores, log };
   return { ...(await createAccess({ mode: "open", ...rest })), accountOf: async () => localAccount };
 }
 

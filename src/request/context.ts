@@ -124,6 +124,12 @@ export function mediaTypeOf(headers: IncomingHttpHeaders): string {
   return headers["content-type"]?.split(";", 1)[0]?.trim().toLowerCase() ?? "";
 }
 
+/** Returns a function that is true for a path of one of these gRPC services, even if the service has no such method. */
+export function createRpcPathTest(services: ReadonlySet<string>): (path: string) => boolean {
+  // Names of services contain dots, and paths of the JSON API do not.
+  return (path) => path.includes(".") && services.has(path.slice(1, path.lastIndexOf("/")));
+}
+
 /**
  * On the path of an RPC service, the content type determines the protocol. On any other path, the protocol is JSON.
  * Exception: a POST request with a content type that only RPC clients send uses an RPC protocol on every path.

@@ -39,16 +39,16 @@ const failures: ReadonlySet<string> = new Set([
 
 const verbs: ReadonlySet<string> = new Set(["GET", "HEAD", "POST", "PUT", "DELETE", "OPTIONS", "PATCH"]);
 
-export interface TracedPaths {
-  /** True for the path of an API method or of MCP. Spans contain no other paths, because clients can invent them. */
-  isCall(path: string): boolean;
-  /** True if requests for this path, such as health probes, get no span. */
-  isUntraced(path: string): boolean;
+interface TracedPaths {
+  /** The paths of API methods and of MCP. Spans contain no other paths, because clients can invent them. */
+  readonly calls: ReadonlySet<string>;
+  /** Requests for these paths, such as health probes, get no span. */
+  readonly untraced: RegExp;
 }
 
-export function createBeginSpan({ isCall, isUntraced }: TracedPaths): BeginSpan {
+export function createBeginSpan({ calls, untraced }: TracedPaths): BeginSpan {
   return ({ method: sent = "", headers }, { protocol, path }) => {
-    if (isUntraced(path)) {
+    if (untraced.test(path)) {
       return undefined;
     }
     const method = verbs.has(sent) ? sent : "_OTHER";
@@ -66,7 +66,7 @@ export function createBeginSpan({ isCall, isUntraced }: TracedPaths): BeginSpan 
       parentOf(headers),
     );
     return span.isRecording()
-      ? new ServerSpan(span, method, protocol, isCall(path) ? path : undefined)
+      ? new ServerSpan(span, method, protocol, calls.has(path) ? path : undefined)
       : undefined;
   };
 }

@@ -1,8 +1,15 @@
 import { existsSync } from "node:fs";
-import { type Access, type AccessOptions, createAccess, type SharedAccess } from "../access/access.ts";
+import {
+  type Access,
+  type AccessOptions,
+  createAccess,
+  plansIn,
+  type SharedAccess,
+} from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
-import { createCallerAddress } from "../access/client-address.ts";
+import { createCallerAddress, createClientAddress } from "../access/client-address.ts";
 import { checkValueOf } from "../access/keys.ts";
+import type { Plan } from "../access/plans.ts";
 import type { ListenerOptions } from "../http/listener/listener.ts";
 import { type Log, silentLog } from "../log/log.ts";
 import { type KeyStore, StoreUnavailable } from "../storage/ports.ts";
@@ -40,10 +47,12 @@ export interface OpenedStores {
   probe?(): Promise<void>;
 }
 
-interface OpenAccessOptions {
+export interface OpenAccessOptions {
   /** The stores that all nodes share. If undefined, this node opens its own database. */
   readonly node?: OpenedStores | undefined;
   readonly degraded?: Degraded | undefined;
+  readonly plans?: readonly Plan[] | undefined;
+  readonly addressOf?: Access["addressOf"] | undefined;
 }
 
 /**
@@ -57,20 +66,19 @@ export async function openAccess(
   config: Config,
   log: Log,
   times: Partial<AccessTimes> = {},
-  { node, degraded }: OpenAccessOptions = {},
+  { node, degraded, plans, addressOf }: OpenAccessOptions = {},
 ): Promise<Access & AsyncDisposable> {
   const { flushMs, knownMs, busyMaxMs } = { ...accessTimes, ...times };
-  const plans = loadPlans(config);
   await using open = new AsyncDisposableStack();
   const { stores, shared, probe } = node ?? open.use(openOwn(config, log, { busyMaxMs, degraded }));
   const access = await createAccess({
     mode: config.access,
-    plans,
+    plans: plans ?? loadPlans(config),
     keysPerDay: (config.selfServiceKeys ?? config.access === "public") ? config.keysPerDay : 0,
     keyExpiryDays: config.keyExpiryDays,
     selfServiceKeysMax: config.selfServiceKeysMax,
     pepper: config.keyPepper,
-    trustedProxies: config.trustProxy,
+    addressOf: addressOf ?? createClientAddress(config.trustProxy, log),
     knownMs,
     stores,
     ...(shared && { shared }),
@@ -221,10 +229,15 @@ function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
 /** If KIBITZ_ACCESS is `open`, nothing is limited. Trusted proxies are never limited, because they connect for many clients. */
 export function connectionLimits(
   config: Config,
-): Required<Pick<ListenerOptions, "callerOf" | "connectionsPerAddress">> {
+  plans: readonly Plan[],
+): Required<Pick<ListenerOptions, "callerOf" | "callsPerCaller" | "connectionsPerAddress">> {
   const isLimited = config.access !== "open" && config.connectionsPerAddress > 0;
+  const connectionsPerAddress = isLimited ? config.connectionsPerAddress : Number.POSITIVE_INFINITY;
+  const searches = plansIn(config.access, plans).map(({ limits }) => limits.concurrent ?? 0);
   return {
     callerOf: createCallerAddress(config.trustProxy),
-    connectionsPerAddress: isLimited ? config.connectionsPerAddress : Number.POSITIVE_INFINITY,
+    connectionsPerAddress,
+    // Allow at least as many calls in flight as the largest plan.
+    callsPerCaller: Math.max(connectionsPerAddress, ...searches),
   };
 }

@@ -1,7 +1,9 @@
 import type { Access } from "../access/access.ts";
+import { createClientAddress } from "../access/client-address.ts";
 import { createRefusalReport, createReportCall } from "../calls/report-call.ts";
 import type { Engines } from "../engine/engines.ts";
 import { createBodyBudget } from "../http/body-budget.ts";
+import { createKindOf } from "../http/listener/count-request.ts";
 import type { ListenerLimits } from "../http/listener/limits.ts";
 import { createListener } from "../http/listener/listener.ts";
 import type { RequestHandler } from "../http/message.ts";
@@ -15,7 +17,8 @@ import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
 import { createAddressShower } from "../log/show-address.ts";
 import type { Metrics } from "../metrics/metrics.ts";
-import type { RequestContext } from "../request/context.ts";
+import { createRpcPathTest } from "../request/context.ts";
+import { serviceNames } from "../services/implementations.ts";
 import { createEventLoopLag, type EventLoopLag } from "../thread/event-loop.ts";
 import { createHeapCheck } from "../thread/heap.ts";
 import { createBeginSpan } from "../tracing/server-span.ts";
@@ -24,19 +27,17 @@ import { ConfigError } from "./config.ts";
 import { createDegraded, type Degraded } from "./degraded.ts";
 import { descriptorsFor } from "./descriptors.ts";
 import { notServing, openService, type ServiceTimes } from "./open-service.ts";
-import { shownPlans } from "./plans.ts";
+import { loadPlans, shownPlans } from "./plans.ts";
 import {
   checkCredential,
   createCheckAnswer,
   createHealthAndReflection,
   createProtocols,
-  isRpcPath,
-  kindOf,
   mcpTools,
   type Protocols,
+  paths,
   refuse,
   refuseUnknown,
-  tracedPaths,
 } from "./protocols.ts";
 import { createReadiness } from "./readiness.ts";
 import type { SharingTimes } from "./redis.ts";
@@ -88,16 +89,19 @@ export async function startApp(
   open.use(lag);
 
   let access: Access | undefined;
-  let healthAndReflection: RequestHandler | undefined;
-  /** Defined only while calls are accepted: after the engines are ready, and before the server stops. */
-  let protocols: Protocols | undefined;
   /** Resolves when everything is closed. Undefined until the server begins to stop. */
   let stopped: Promise<void> | undefined;
 
   const meter = metrics?.meter;
   const showAddress = createAddressShower(config.logAddresses);
   const reportCall = createReportCall(createCallLine(log, showAddress, "info", refusalLinesMax), meter);
-  const addressOf = (request: RequestContext) => access?.addressOf(request) ?? request.address;
+  const failed = async (error: unknown): Promise<never> => {
+    await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
+    await open.disposeAsync();
+    throw error;
+  };
+  const plans = await Promise.try(loadPlans, config).catch(failed);
+  const addressOf = createClientAddress(config.trustProxy, log);
   const isHeapFull = createHeapCheck();
   const bodies = createBodyBudget({
     addressOf,
@@ -113,52 +117,43 @@ export async function startApp(
   const probes = createProbes({ ...readiness, degraded: degraded.names });
   const answerCheck = createCheckAnswer(readiness.ready);
   metrics?.serveProbes?.(probes);
-  const connections = connectionLimits(config);
+  const connections = connectionLimits(config, plans);
   const descriptors = descriptorsFor(config.slots);
   if (descriptors.warning !== undefined) {
     log.warn({}, descriptors.warning);
   }
   const hasPage = config.page === "on";
-  const listener = createListener({
-    handlers: [
-      (req, res) => protocols?.json(req, res) ?? false,
-      probes,
-      (req, res) => healthAndReflection?.(req, res) ?? false,
-      (req, res) => protocols?.rpc(req, res) ?? false,
-      (req, res) => protocols?.mcp(req, res) ?? false,
-      (req, res) => access !== undefined && checkCredential(access, req, res),
+  const pages = {
+    probes,
+    others: [
       ...(hasPage ? [createWebPage()] : []),
       createWelcome(hasPage),
       createProblemPages(),
       createApiPages({ plans: () => access && shownPlans(access.plans), tools: mcpTools }),
-      (req, res) => protocols === undefined && refuse(notServing(stopped !== undefined), req, res),
-      refuseUnknown,
     ],
-    kindOf,
+  };
+  const listener = createListener({
+    handlers: handlersIn({}, pages),
+    kindOf: createKindOf(paths),
     answerProbe: async (req, res) => (await probes(req, res)) || answerCheck(req, res),
     isHeapFull,
     ...connections,
     connectionsPerAddress: Math.min(connections.connectionsPerAddress, descriptors.perAddressMax),
-    // Allow at least as many calls in flight as the largest plan.
-    callsPerCaller: () =>
-      Math.max(
-        connections.connectionsPerAddress,
-        ...(access?.plans ?? []).map(({ limits }) => limits.concurrent ?? 0),
-      ),
     refuse,
-    isRpcPath,
+    isRpcPath: createRpcPathTest(serviceNames),
     limits: {
       connectionsMax: descriptors.connectionsMax,
       // In the mode `open`, no rate is limited.
       ...(config.access === "open" && { pageBytesPerWindow: Number.POSITIVE_INFINITY }),
       ...listenerLimits,
     },
-    beginSpan: createBeginSpan(tracedPaths),
+    beginSpan: createBeginSpan(paths),
     reportRefused: createRefusalReport(reportCall, addressOf),
     corsOrigins: config.corsOrigins ?? (config.access === "public" ? ["*"] : []),
     log,
   });
 
+  const tools = createHealthAndReflection({ ...readiness, addressOf }, bodies, log, meter);
   try {
     const { host, port } = await listener.listen(config.host, config.port).catch((error) => {
       throw new ConfigError(
@@ -173,10 +168,11 @@ export async function startApp(
       meter,
       redis: redisTimes,
       times,
+      plans,
+      addressOf,
       onAccess(opened) {
         access = opened;
-        const state = { ...readiness, addressOf: opened.addressOf };
-        healthAndReflection = createHealthAndReflection(state, bodies, log, meter);
+        listener.answerWith(handlersIn({ access, tools }, pages));
       },
     });
     open.use(opened);
@@ -184,7 +180,7 @@ export async function startApp(
     if (metrics) {
       watchService(metrics, service, engines, opened.access, degraded);
     }
-    protocols = createProtocols(service, {
+    const protocols = createProtocols(service, {
       access: opened.access,
       lag,
       bodies,
@@ -194,13 +190,15 @@ export async function startApp(
       log,
     });
 
+    listener.answerWith(handlersIn({ access, tools, protocols }, pages));
+
     const { defaultBuild } = engines.catalog.latest;
     const follow = () => readiness.become(engines.available(defaultBuild) ? "ready" : "starting");
     engines.changes.on("change", follow);
     follow();
 
     const drain = async () => {
-      protocols = undefined;
+      listener.answerWith(handlersIn({ access, tools, isStopping: true }, pages));
       engines.changes.off("change", follow);
       readiness.become("draining");
       try {
@@ -219,10 +217,41 @@ export async function startApp(
     };
   } catch (error) {
     await listener.stop(0);
-    await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
-    await open.disposeAsync();
-    throw error;
+    return failed(error);
   }
+}
+
+/** What the server has in one phase: while it starts, while it accepts calls, or while it stops. */
+interface Phase {
+  readonly access?: Access | undefined;
+  readonly tools?: RequestHandler;
+  /** Undefined unless calls are accepted. */
+  readonly protocols?: Protocols;
+  readonly isStopping?: boolean;
+}
+
+interface Pages {
+  readonly probes: RequestHandler;
+  readonly others: readonly RequestHandler[];
+}
+
+/** Returns the handlers in the order in which they are tried. ARCHITECTURE.md explains the order. */
+function handlersIn(
+  { access, tools, protocols, isStopping = false }: Phase,
+  { probes, others }: Pages,
+): readonly RequestHandler[] {
+  const all: readonly (RequestHandler | undefined)[] = [
+    protocols?.json,
+    probes,
+    tools,
+    protocols?.rpc,
+    protocols?.mcp,
+    access && ((req, res) => checkCredential(access, req, res)),
+    ...others,
+    protocols ? undefined : (req, res) => refuse(notServing(isStopping), req, res),
+    refuseUnknown,
+  ];
+  return all.filter((handler) => handler !== undefined);
 }
 
 function wayOut({ code = "" }: NodeJS.ErrnoException): string {

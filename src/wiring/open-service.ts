@@ -5,7 +5,7 @@ import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
 import { after, every, type Timer } from "../time/time.ts";
-import { accessTimes, openAccess } from "./access.ts";
+import { accessTimes, type OpenAccessOptions, openAccess } from "./access.ts";
 import type { Degraded } from "./degraded.ts";
 import { connectRedis, type SharingTimes } from "./redis.ts";
 import { createService, type Service } from "./service.ts";
@@ -29,7 +29,7 @@ const cutMaxMs = 2000;
 /** Milliseconds that the server waits for the answers of calls after it has begun to stop searches. Must exceed `cutMaxMs`. */
 const answerMaxMs = 5000;
 
-interface OpenServiceOptions {
+interface OpenServiceOptions extends Pick<OpenAccessOptions, "plans" | "addressOf"> {
   readonly port: number;
   readonly degraded: Degraded;
   readonly reportCall: ReportCall;
@@ -57,13 +57,13 @@ export async function openService(
   config: Config,
   log: Log,
   opening: Promise<Engines>,
-  { port, degraded, reportCall, meter, redis: redisTimes, times, onAccess }: OpenServiceOptions,
+  { port, degraded, reportCall, meter, redis: redisTimes, times, onAccess, ...callers }: OpenServiceOptions,
 ): Promise<OpenService> {
   const { drainMs, ...storeTimes } = { ...serviceTimes, ...times };
   await using open = new AsyncDisposableStack();
   const redis = open.use(await connectRedis(config, log, { times: redisTimes, degraded, meter }));
   const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, config, log, redisTimes));
-  const access = open.use(await openAccess(config, log, storeTimes, { node, degraded }));
+  const access = open.use(await openAccess(config, log, storeTimes, { node, degraded, ...callers }));
   onAccess(access);
 
   const engines = await opening;

@@ -8,7 +8,6 @@ import { readMaxBytesOf } from "../calls/policy.ts";
 import { createReportCall, type ReportCall } from "../calls/report-call.ts";
 import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
 import type { BodyBudget } from "../http/body-budget.ts";
-import type { RequestKind } from "../http/listener/count-request.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../http/message.ts";
 import { sendProblem } from "../http/send-problem.ts";
 import { createCallLine } from "../log/call-line.ts";
@@ -28,9 +27,8 @@ import { createMcpEndpoint } from "../protocols/mcp/endpoint.ts";
 import { createPlainCalls } from "../protocols/mcp/plain-calls.ts";
 import { allowedHosts } from "../protocols/mcp/senders.ts";
 import { contextOf, mcpPath } from "../request/context.ts";
-import { apiServices, createToolImplementations, serviceNames } from "../services/implementations.ts";
+import { apiServices, createToolImplementations } from "../services/implementations.ts";
 import type { EventLoopLag } from "../thread/event-loop.ts";
-import type { TracedPaths } from "../tracing/server-span.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 
@@ -164,14 +162,7 @@ function isApiPath(path: string): boolean {
   return apiServices.some(({ typeName }) => path.startsWith(`/${typeName}/`));
 }
 
-/** True if the path names a gRPC service of this server, even if the service has no such method. */
-export function isRpcPath(path: string): boolean {
-  // Names of services contain dots, and paths of the JSON API do not.
-  return path.includes(".") && serviceNames.has(path.slice(1, path.lastIndexOf("/")));
-}
-
 const healthCheckPath = "/grpc.health.v1.Health/Check";
-const probePaths: ReadonlySet<string> = new Set(["/healthz", "/readyz", healthCheckPath]);
 
 /** Answers gRPC health checks at the least cost. */
 export function createCheckAnswer(ready: () => boolean): RequestHandler {
@@ -179,29 +170,14 @@ export function createCheckAnswer(ready: () => boolean): RequestHandler {
   return createConstantCheck({ path: healthCheckPath, names, ready });
 }
 
-/** Each kind of request has its own limits: health probes are answered even if the client has too many calls in flight. */
-export function kindOf(path: string): RequestKind {
-  if (probePaths.has(path)) {
-    return "probe";
-  }
-  if (toolPath.test(path)) {
-    return "tool";
-  }
-  return callPaths.has(path) ? "call" : "page";
-}
-
-const callPaths: ReadonlySet<string> = new Set([
-  mcpPath,
-  ...routesFromServices(apiServices).map(({ path }) => path),
-  ...apiServices.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)),
-]);
-
-/** These paths get no span, because load balancers request them every second. */
-const untraced = /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/;
-
-const toolPath = /^\/grpc\.(health|reflection)\./;
-
-export const tracedPaths: TracedPaths = {
-  isCall: (path) => callPaths.has(path),
-  isUntraced: (path) => untraced.test(path),
-};
+export const paths = {
+  calls: new Set([
+    mcpPath,
+    ...routesFromServices(apiServices).map(({ path }) => path),
+    ...apiServices.flatMap(({ typeName, methods }) => methods.map(({ name }) => `/${typeName}/${name}`)),
+  ]),
+  probes: new Set(["/healthz", "/readyz", healthCheckPath]),
+  tools: /^\/grpc\.(health|reflection)\./,
+  /** These paths get no span, because load balancers request them every second. */
+  untraced: /^\/(healthz|readyz|grpc\.(health|reflection)\.[^/]+\/[^/]+)$/,
+} as const;

@@ -1,6 +1,8 @@
 import { expect, test, vi } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
+import { createClientAddress } from "../../src/access/client-address.ts";
 import { builtInPlans } from "../../src/access/plans.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import { OutcomeUnknown, StoreUnavailable } from "../../src/storage/ports.ts";
 import { keyRecord } from "../contract/access-stores.ts";
@@ -10,7 +12,7 @@ const dayMs = 86_400_000;
 
 const options = {
   mode: "public",
-  ...{ plans: builtInPlans, trustedProxies: [], log: { warn() {} } },
+  ...{ plans: builtInPlans, addressOf: createClientAddress([], silentLog), log: { warn() {} } },
   ...{ keysPerDay: 3, selfServiceKeysMax: 100, pepper: undefined },
 } as const;
 

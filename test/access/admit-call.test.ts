@@ -2,8 +2,10 @@ import { setImmediate } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { createAccess } from "../../src/access/access.ts";
 import { type CallKind, createAdmitCall } from "../../src/access/admit-call.ts";
+import { createClientAddress } from "../../src/access/client-address.ts";
 import { keylessPlan, type Plan } from "../../src/access/plans.ts";
 import { errorFromViolations, type KibitzError, withCost } from "../../src/errors/errors.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { closeCall, createOutcome, localContext, type RequestOutcome } from "../../src/request/context.ts";
 import { openOwnStores } from "../support/own-stores.ts";
 
@@ -32,7 +34,7 @@ async function open({ mode = "public", plans = [plan], isLate = () => false }: O
     keyExpiryDays: 90,
     selfServiceKeysMax: 100,
     pepper: undefined,
-    trustedProxies: [],
+    addressOf: createClientAddress([], silentLog),
     stores: openOwnStores(),
     log: { warn() {} },
   });

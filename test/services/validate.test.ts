@@ -3,9 +3,11 @@ import { expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { createAccess } from "../../src/access/access.ts";
+import { createClientAddress } from "../../src/access/client-address.ts";
 import { keylessPlan } from "../../src/access/plans.ts";
 import { createPositionCache } from "../../src/analysis/validate-request.ts";
 import { createRules } from "../../src/calls/rules.ts";
+import { silentLog } from "../../src/log/log.ts";
 import { ClientDisconnected, createOutcome } from "../../src/request/context.ts";
 import { createValidate } from "../../src/services/validate.ts";
 import type { BeginWork } from "../../src/thread/event-loop.ts";
@@ -38,7 +40,7 @@ async function open(leaveAt = Number.POSITIVE_INFINITY) {
     keyExpiryDays: 90,
     selfServiceKeysMax: 100,
     pepper: undefined,
-    trustedProxies: [],
+    addressOf: createClientAddress([], silentLog),
     stores: openOwnStores(),
     log: { warn() {} },
   });

@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { startEngines } from "../../src/engine/engines.ts";
+import { type Engines, startEngines } from "../../src/engine/engines.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { startApp } from "../../src/wiring/app.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
@@ -29,4 +29,16 @@ test("stopping the app closes all its parts, even if the engines cannot be close
   await expect(app.stop()).rejects.toThrow("still alive");
   expect(closeFirstPart).toHaveBeenCalledOnce();
   await expect(fetch(app.url)).rejects.toMatchObject({ cause: { code: "ECONNREFUSED" } });
+});
+
+test("an app that cannot read its plans closes its engines and all its parts", async () => {
+  const config = loadConfig({ KIBITZ_PORT: "0", KIBITZ_DATA_DIR: folder, KIBITZ_PLANS: folder });
+  const [closeEngines, closeFirstPart] = [vi.fn(async () => {}), vi.fn()];
+  const engines = { [Symbol.asyncDispose]: closeEngines } as unknown as Engines;
+  const started = startApp(config, silentLog, Promise.resolve(engines), {
+    lag: { ...neverLate, [Symbol.dispose]: closeFirstPart },
+  });
+  await expect(started).rejects.toThrow(`KIBITZ_PLANS: ${folder} cannot be read`);
+  expect(closeEngines).toHaveBeenCalledOnce();
+  expect(closeFirstPart).toHaveBeenCalledOnce();
 });

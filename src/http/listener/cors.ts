@@ -3,9 +3,6 @@ import { contextOf } from "../../request/context.ts";
 import { endBeforeBody } from "../lingering-close.ts";
 import { addVary, isPreflight, type NodeRequest, type NodeResponse } from "../message.ts";
 
-/** Sets the CORS headers before the request is answered, so that scripts can also read errors. Never allows credentials. */
-export type Cors = (req: NodeRequest, res: NodeResponse) => void;
-
 /** If Node cannot parse a request, its origin is unknown. Scripts can read the answer only if `origins` contains `*`. */
 export const corsOfUnparsed = (origins: readonly string[]): readonly (readonly [string, string])[] =>
   origins.includes("*") ? [["Access-Control-Allow-Origin", "*"]] : [];
@@ -45,24 +42,23 @@ const preflightFields: readonly (readonly [string, string])[] = [
   ["Access-Control-Max-Age", preflightMaxAgeS],
 ];
 
-export function createCors(origins: readonly string[]): Cors {
-  return (req, res) => {
-    const { origin } = req.headers;
-    if (origins.length > 0 && req.method !== "POST") {
-      // Without `Vary`, a cache could send an answer with the CORS headers of another origin.
-      addVary(res, "Origin");
-    }
-    const allowed = origins.includes("*") ? "*" : origins.find((known) => known === origin);
-    if (origin === undefined || allowed === undefined) {
-      return;
-    }
-    const fields = isPreflight(req)
-      ? preflightFields
-      : [["Access-Control-Expose-Headers", exposedHeaders] as const];
-    for (const [name, value] of [["Access-Control-Allow-Origin", allowed] as const, ...fields]) {
-      res.setHeader(name, value);
-    }
-  };
+/** Sets the CORS headers before the request is answered, so that scripts can also read errors. Never allows credentials. */
+export function setCorsHeaders(req: NodeRequest, res: NodeResponse, origins: readonly string[]): void {
+  const { origin } = req.headers;
+  if (origins.length > 0 && req.method !== "POST") {
+    // Without `Vary`, a cache could send an answer with the CORS headers of another origin.
+    addVary(res, "Origin");
+  }
+  const allowed = origins.includes("*") ? "*" : origins.find((known) => known === origin);
+  if (origin === undefined || allowed === undefined) {
+    return;
+  }
+  const fields = isPreflight(req)
+    ? preflightFields
+    : [["Access-Control-Expose-Headers", exposedHeaders] as const];
+  for (const [name, value] of [["Access-Control-Allow-Origin", allowed] as const, ...fields]) {
+    res.setHeader(name, value);
+  }
 }
 
 export function answerPreflight(req: NodeRequest, res: NodeResponse): void {

@@ -15,13 +15,32 @@ import { createFullWarning } from "./warn-full.ts";
  * - `tool`: another call of health or reflection
  * - `page`: everything else, also a path that does not exist
  */
-export type RequestKind = "call" | "probe" | "tool" | "page";
+type RequestKind = "call" | "probe" | "tool" | "page";
+
+interface KnownPaths {
+  readonly calls: ReadonlySet<string>;
+  readonly probes: ReadonlySet<string>;
+  readonly tools: RegExp;
+}
+
+/** Each kind of request has its own limits: health probes are answered even if the client has too many calls in flight. */
+export function createKindOf({ calls, probes, tools }: KnownPaths): (path: string) => RequestKind {
+  return (path) => {
+    if (probes.has(path)) {
+      return "probe";
+    }
+    if (tools.test(path)) {
+      return "tool";
+    }
+    return calls.has(path) ? "call" : "page";
+  };
+}
 
 export interface CountRequestOptions {
   readonly kindOf: (path: string) => RequestKind;
   /** Returns undefined if only the total limits apply, for example for a trusted proxy. */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
-  readonly callsPerCaller: () => number;
+  readonly callsPerCaller: number;
   /** Answers a probe over its rate with its true status at the least cost. */
   readonly answerProbe: RequestHandler;
   readonly isHeapFull: () => boolean;
@@ -75,7 +94,7 @@ export function createCountRequest(
   // While the heap is nearly full, one probe of each address is answered, so that a load balancer sees the true status.
   const probesOf = () => (isHeapFull() ? 1 : limits.probesPerAddress);
   const begin = {
-    call: countUpTo("calls", callsMax, callsPerCaller, log),
+    call: countUpTo("calls", callsMax, () => callsPerCaller, log),
     probe: countUpTo("probes", callsMax, probesOf, log),
     tool: countUpTo("tools", callsMax, () => limits.toolsPerAddress, log),
     page: countUpTo("pages", callsMax, () => limits.pagesPerAddress, log),

@@ -18,13 +18,14 @@ import {
 import { answerNotFound } from "../pages/not-found.ts";
 import { sendProblem } from "../send-problem.ts";
 import { checkRequest } from "./check-request.ts";
-import { answerPreflight, type Cors } from "./cors.ts";
+import { answerPreflight, setCorsHeaders } from "./cors.ts";
 import type { RequestCount } from "./count-request.ts";
 
 export interface DispatchOptions {
-  /** Each request goes to these handlers in order, until one of them answers. */
+  /** Each request goes to these handlers in order, until one of them answers. Later requests see a changed list. */
   readonly handlers: readonly RequestHandler[];
-  readonly cors: Cors;
+  /** Scripts of these origins may read the answers. `*` means all origins. */
+  readonly corsOrigins: readonly string[];
   readonly log: Pick<Log, "error">;
   readonly headersMaxBytes: number;
   readonly isRpcPath: (path: string) => boolean;
@@ -45,7 +46,7 @@ export type Refuse = (error: KibitzError, req: NodeRequest, res: NodeResponse) =
 /** Passes each request to the first handler that accepts the request. An error of a handler never ends the process. */
 export function createDispatch({
   handlers,
-  cors,
+  corsOrigins,
   log,
   headersMaxBytes,
   isRpcPath,
@@ -106,7 +107,7 @@ export function createDispatch({
   }
 
   async function answer(req: NodeRequest, res: NodeResponse, counted: Answered): Promise<void> {
-    cors(req, res);
+    setCorsHeaders(req, res, corsOrigins);
     if (counted.kind === "refused") {
       check(req, res, headersMaxBytes);
       refuse(counted.error, req, res);
@@ -126,7 +127,7 @@ export function createDispatch({
       answerPreflight(req, res);
       return;
     }
-    for (const handler of first ? [first, ...handlers] : handlers) {
+    for (const handler of first ? [first, ...handlers] : [...handlers]) {
       if ((await handler(req, res)) || isGone(res)) {
         rate?.end(res);
         return;

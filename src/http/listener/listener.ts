@@ -5,7 +5,8 @@ import { identifyRequest, outcomeOf } from "../../request/context.ts";
 import { createInFlight } from "../../request/in-flight.ts";
 import { type Owner, ownEvents, runAs } from "../../request/owner.ts";
 import { after, every, now, soon, turn } from "../../time/time.ts";
-import { corsOfUnparsed, createCors } from "./cors.ts";
+import type { RequestHandler } from "../message.ts";
+import { corsOfUnparsed } from "./cors.ts";
 import { type CountRequestOptions, createCountRequest } from "./count-request.ts";
 import { createDispatch, type DispatchOptions } from "./dispatch.ts";
 import { createHttp1Server } from "./http1-server.ts";
@@ -19,20 +20,18 @@ import { createFullWarning } from "./warn-full.ts";
 export interface Listener {
   /** True after `stop` was called. The listener then finishes the requests in flight, and accepts no new requests. */
   readonly draining: boolean;
+  /** Replaces the handlers for requests that arrive later. */
+  answerWith(handlers: readonly RequestHandler[]): void;
   /** Resolves with the address. Port 0 means any free port. Rejects if the port is not available. */
   listen(host: string, port: number): Promise<{ host: string; port: number }>;
   /** Resolves when all answers are sent. Destroys connections at the deadline. A second call can set an earlier deadline. */
   stop(deadlineMs?: number): Promise<void>;
 }
 
-export interface ListenerOptions
-  extends Omit<DispatchOptions, "headersMaxBytes" | "cors">,
-    CountRequestOptions {
+export interface ListenerOptions extends Omit<DispatchOptions, "headersMaxBytes">, CountRequestOptions {
   readonly log: Pick<Log, "error" | "warn">;
   readonly connectionsPerAddress: number;
   readonly limits?: Partial<ListenerLimits>;
-  /** Scripts of these origins may read the answers. `*` means all origins. */
-  readonly corsOrigins: readonly string[];
 }
 
 /** During a stop, the listener closes idle connections at this interval, in milliseconds. */
@@ -47,11 +46,8 @@ const acceptMaxMs = 1000;
 export function createListener(options: ListenerOptions): Listener {
   const { corsOrigins, log, isRpcPath, reportRefused, callerOf, connectionsPerAddress, isHeapFull } = options;
   const limits = { ...listenerLimits, ...options.limits };
-  const answer = createDispatch({
-    ...options,
-    cors: createCors(corsOrigins),
-    headersMaxBytes: limits.headersMaxBytes,
-  });
+  const handlers = [...options.handlers];
+  const answer = createDispatch({ ...options, handlers, headersMaxBytes: limits.headersMaxBytes });
   const countRequest = createCountRequest(options, limits);
   const unread = createUnreadAnswers(limits.unreadTimeoutMs, isHeapFull);
   const logUnread = (socket: Socket, code: string) => {
@@ -162,6 +158,7 @@ export function createListener(options: ListenerOptions): Listener {
     get draining() {
       return stopped !== undefined;
     },
+    answerWith: (later) => void handlers.splice(0, handlers.length, ...later),
     async listen(host, port) {
       http1.server.listen(port, host);
       await once(http1.server, "listening");
