@@ -406,15 +406,4 @@ describe("a waiter", () => {
     await entering;
     expect(vi.getTimerCount()).toBe(0);
   });
-
-  test("a waiting search that is cancelled gets no more queue positions", async () => {
-    vi.useFakeTimers();
-    const scheduler = schedulerOf(1);
-    await scheduler.enter(workOf("a", 10), never);
-    const leaving = new AbortController();
-    const entering = scheduler.enter(workOf("a", 10), leaving.signal, () => {});
-    leaving.abort(new Error("gone"));
-    await expect(entering).rejects.toThrow("gone");
-    expect(vi.getTimerCount()).toBe(0);
-  });
 });
