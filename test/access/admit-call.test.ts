@@ -100,6 +100,17 @@ test("while the event loop is slow, analyses are refused, and calls without a ra
   await expect(admit("192.0.2.1", "call")).resolves.toBeDefined();
 });
 
+test("a batch or review of a caller that has used up a window is refused before its body is read", async () => {
+  const { admit, access, accountAt } = await open();
+  const time = { expectedMs: 1, longestMs: 1 };
+  await access.limits.enter(await accountAt("192.0.2.1"), time, { requests: 60 });
+  expect(await refusalOf(admit("192.0.2.1", "long"))).toMatchObject({
+    code: "rate_limited",
+    quota: "keyless/minute",
+  });
+  await expect(admit("192.0.2.2", "long")).resolves.toBeDefined();
+});
+
 async function openWithCalls(mode: "public" | "open" = "public") {
   const planOf = (id: string, quota: number): Plan => ({
     ...plan,
