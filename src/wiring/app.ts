@@ -26,7 +26,7 @@ import { connectionLimits } from "./access.ts";
 import { ConfigError } from "./config.ts";
 import { createDegraded, type Degraded } from "./degraded.ts";
 import { descriptorsFor } from "./descriptors.ts";
-import { notServing, openService, type ServiceTimes } from "./open-service.ts";
+import { notServing, openService, openStores, type ServiceTimes } from "./open-service.ts";
 import { loadPlans, shownPlans } from "./plans.ts";
 import {
   checkCredential,
@@ -161,27 +161,21 @@ export async function startApp(
       );
     });
 
-    const opened = await openService(config, log, opening, {
-      port,
-      degraded,
-      reportCall,
-      meter,
-      redis: redisTimes,
-      times,
-      plans,
-      addressOf,
-      onAccess(opened) {
-        access = opened;
-        listener.answerWith(handlersIn({ access, tools }, pages));
-      },
-    });
-    open.use(opened);
-    const { service, engines } = opened;
+    const shared = { degraded, meter, times };
+    const stores = open.use(
+      await openStores(config, log, { ...shared, redis: redisTimes, plans, addressOf }),
+    );
+    access = stores.access;
+    listener.answerWith(handlersIn({ access, tools }, pages));
+
+    const engines = await opening;
+    const opened = open.use(await openService(config, log, engines, stores, { ...shared, port, reportCall }));
+    const { service } = opened;
     if (metrics) {
-      watchService(metrics, service, engines, opened.access, degraded);
+      watchService(metrics, service, engines, access, degraded);
     }
     const protocols = createProtocols(service, {
-      access: opened.access,
+      access,
       lag,
       bodies,
       config,

@@ -7,6 +7,7 @@ import type { Meter } from "../metrics/meter.ts";
 import { after, every, type Timer } from "../time/time.ts";
 import { accessTimes, type OpenAccessOptions, openAccess } from "./access.ts";
 import type { Degraded } from "./degraded.ts";
+import type { joinOthers } from "./nodes.ts";
 import { connectRedis, type SharingTimes } from "./redis.ts";
 import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
@@ -29,22 +30,43 @@ const cutMaxMs = 2000;
 /** Milliseconds that the server waits for the answers of calls after it has begun to stop searches. Must exceed `cutMaxMs`. */
 const answerMaxMs = 5000;
 
-interface OpenServiceOptions extends Pick<OpenAccessOptions, "plans" | "addressOf"> {
-  readonly port: number;
+interface OpenStoresOptions extends Pick<OpenAccessOptions, "plans" | "addressOf"> {
   readonly degraded: Degraded;
-  readonly reportCall: ReportCall;
   readonly meter?: Meter | undefined;
   readonly redis?: Partial<SharingTimes> | undefined;
   readonly times: Partial<ServiceTimes>;
-  /** Called when callers can be authenticated, before the engines are ready. */
-  readonly onAccess: (access: Access) => void;
 }
 
-/** Disposing of the service closes everything. */
+/** What authenticates callers, before the engines are ready. Disposing of the stores closes everything. */
+interface OpenStores extends AsyncDisposable {
+  readonly access: Access;
+  /** Undefined if there are no other nodes. */
+  readonly node: ReturnType<typeof joinOthers> | undefined;
+}
+
+/** Opens the other nodes and the stores of keys and limits. If this fails, everything is closed. */
+export async function openStores(
+  config: Config,
+  log: Log,
+  { degraded, meter, redis: redisTimes, times, ...callers }: OpenStoresOptions,
+): Promise<OpenStores> {
+  const { drainMs: _, ...storeTimes } = { ...serviceTimes, ...times };
+  await using open = new AsyncDisposableStack();
+  const redis = open.use(await connectRedis(config, log, { times: redisTimes, degraded, meter }));
+  const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, config, log, redisTimes));
+  const access = open.use(await openAccess(config, log, storeTimes, { node, degraded, ...callers }));
+  const kept = open.move();
+  return { access, node, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+interface OpenServiceOptions extends Pick<OpenStoresOptions, "degraded" | "meter" | "times"> {
+  readonly port: number;
+  readonly reportCall: ReportCall;
+}
+
+/** Disposing of the service closes the engines and the stored answers. */
 interface OpenService extends AsyncDisposable {
   readonly service: Service;
-  readonly access: Access;
-  readonly engines: Engines;
   /**
    * Call this when the server stops. Ends searches that take too long, until `answered` resolves: when all calls have ended, or
    * after the number of milliseconds that `answered` gets.
@@ -52,21 +74,16 @@ interface OpenService extends AsyncDisposable {
   endCalls(answered: (maxMs: number) => Promise<void>): Promise<void>;
 }
 
-/** Opens what the calls need: the other nodes, the stores and the engines. If this fails, everything is closed. */
+/** Opens what the calls need besides the stores. If this fails, the engines and the stored answers are closed. */
 export async function openService(
   config: Config,
   log: Log,
-  opening: Promise<Engines>,
-  { port, degraded, reportCall, meter, redis: redisTimes, times, onAccess, ...callers }: OpenServiceOptions,
+  engines: Engines,
+  { access, node }: OpenStores,
+  { port, degraded, reportCall, meter, times }: OpenServiceOptions,
 ): Promise<OpenService> {
-  const { drainMs, ...storeTimes } = { ...serviceTimes, ...times };
+  const { drainMs } = { ...serviceTimes, ...times };
   await using open = new AsyncDisposableStack();
-  const redis = open.use(await connectRedis(config, log, { times: redisTimes, degraded, meter }));
-  const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, config, log, redisTimes));
-  const access = open.use(await openAccess(config, log, storeTimes, { node, degraded, ...callers }));
-  onAccess(access);
-
-  const engines = await opening;
   const store = open.use(openStore(config, log, degraded));
   open.use(engines);
   const ending = new AbortController();
@@ -82,8 +99,6 @@ export async function openService(
   const kept = open.move();
   return {
     service,
-    access,
-    engines,
     async endCalls(answered) {
       // Repeat this, because a queued search starts whenever another search ends.
       let cutting: Timer | undefined;

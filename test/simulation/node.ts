@@ -21,7 +21,7 @@ import { StoreUnavailable } from "../../src/storage/ports.ts";
 import "../../src/wiring/nodes.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
 import { createDegraded } from "../../src/wiring/degraded.ts";
-import { notServing, openService } from "../../src/wiring/open-service.ts";
+import { notServing, openService, openStores } from "../../src/wiring/open-service.ts";
 import type { Service } from "../../src/wiring/service.ts";
 import type { Clock } from "./clock.ts";
 import { createSimulatedEngines, type EngineWatch } from "./engine.ts";
@@ -161,25 +161,24 @@ export function startNode({
       stopping.signal,
     );
     opening.catch(() => {});
-    const opened = await openService(config, log, opening, {
-      port: 8080,
-      degraded,
-      reportCall,
-      times: {},
-      onAccess(created) {
-        access = created;
-        watch.opened(number, created);
-      },
-    });
-    admit = createAdmitCall(opened.access, () => false);
+    await using open = new AsyncDisposableStack();
+    const shared = { degraded, times: {} };
+    const stores = open.use(await openStores(config, log, shared));
+    access = stores.access;
+    watch.opened(number, access);
+    running = await opening;
+    const opened = open.use(
+      await openService(config, log, running, stores, { ...shared, port: 8080, reportCall }),
+    );
+    admit = createAdmitCall(access, () => false);
     service = opened.service;
     if (config.slots === 1 && config.redisUrl === undefined) {
       watchFairShare({ name, service, violation: watch.violation });
     }
-    running = opened.engines;
     state = "ready";
     watch.trace(() => `${name} is ready`);
-    return opened;
+    const kept = open.move();
+    return { ...opened, [Symbol.asyncDispose]: () => kept.disposeAsync() };
   }
 
   const opened = process.run(open);
