@@ -233,6 +233,16 @@ describe("a refusal", () => {
     expect((await refusalOf(mated)).violations[0]).not.toHaveProperty("allowed");
   });
 
+  test("the violation of a misspelled move to search contains all moves with corrected spelling, if each can mean only one move", async () => {
+    const violationOf = async (searchMoves: readonly string[]) =>
+      (await refusalOf({ searchMoves })).violations[0];
+    expect(await violationOf(["e4", "nf3"])).toMatchObject({
+      pointer: "/search_moves/1",
+      instead: { search_moves: ["e4", "Nf3"] },
+    });
+    expect(await violationOf(["e4", "Ke2"])).not.toHaveProperty("instead");
+  });
+
   test("the violation for an incomplete FEN suggests the complete FEN", async () => {
     const fen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR b";
     expect((await refusalOf({ fen, moves: ["e5"], depth: 3 })).violations).toMatchObject([
