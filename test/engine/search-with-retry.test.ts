@@ -133,6 +133,15 @@ describe("the engine of a search", () => {
     await search(build, job, forever);
     expect(engines.starts).toBe(1);
   });
+
+  test("the engine of a search is used again after the client has disconnected", async () => {
+    const { engines, pool, search } = supervise({ conduct: () => "go on" });
+    const caller = new AbortController();
+    const { answer } = await underWay((onProgress) => search(build, job, caller.signal, onProgress));
+    caller.abort(new Error("left"));
+    await expect(answer).rejects.toThrow("left");
+    expect(await pool.acquire(build, forever)).toBe(engines.sessions[0]);
+  });
 });
 
 test("a search whose client has disconnected ends when the engine exits", async () => {
