@@ -94,6 +94,8 @@ export function startNode({
 }: NodeOptions) {
   const process = clock.process(`node ${number}, started at ${clock.now()}`);
   const name = `node ${number}`;
+  /** The timers of invariants are not timers of the node. */
+  const observing = clock.process(`observer of ${name}`);
   const engines = createSimulatedEngines({
     node: number,
     reader: process,
@@ -115,6 +117,7 @@ export function startNode({
   const reportCall = createCallLine(log, () => undefined);
   const reportRefused = createRefusalReport(reportCall, ({ address }) => address);
   const active = new Set<SentCall>();
+  const connections = new Set<AbortController>();
   /** The calls that have an answer that their client has not read yet. */
   const unread = new Set<SentCall>();
   const killed = Promise.withResolvers<void>();
@@ -255,7 +258,9 @@ export function startNode({
       close();
       active.delete(sent);
       // What the call has started may end a moment later.
-      clock.time.after(listenersMs, () => watch.left(sent.id, listeners(signal) - ownListeners));
+      observing.run(() =>
+        clock.at(clock.now() + listenersMs, () => watch.left(sent.id, listeners(signal) - ownListeners)),
+      );
     }
   }
 
@@ -296,6 +301,7 @@ export function startNode({
     pausedMs: () => pausedMs,
     serve(sent: SentCall): ServedCall {
       const leaving = new AbortController();
+      connections.add(leaving);
       const abort = (reason: Error) => {
         if (state !== "ended") {
           process.run(() => leaving.abort(reason));
@@ -303,7 +309,7 @@ export function startNode({
       };
       return {
         ended: Promise.race([
-          process.run(() => answer(sent, leaving)),
+          process.run(() => answer(sent, leaving)).finally(() => connections.delete(leaving)),
           killed.promise.then(() => {
             throw new ConnectionLost();
           }),
@@ -325,6 +331,9 @@ export function startNode({
           }
           // The server cannot wait for a client that reads too slowly.
           unanswered = [...active].filter((sent) => !unread.has(sent)).length;
+          for (const connection of connections) {
+            connection.abort(new ClientDisconnected());
+          }
         });
         await service[Symbol.asyncDispose]();
         return unanswered;
