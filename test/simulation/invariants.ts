@@ -148,7 +148,7 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
 
   /**
    * No search runs without a caller who waits for it: a search that everybody has left is stopped. No search waits while a slot
-   * is free.
+   * is free. No more searches run than slots, except one short search.
    */
   function checkSearches(): void {
     for (const node of ready()) {
@@ -159,6 +159,9 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
           (sum, { name }) => sum + (name === "EvaluateBatch" || name === "ReviewGame" ? slots + 1 : 1),
           0,
         );
+      if (running > slots + 1) {
+        violation(`${node.name} runs ${running} searches with ${slots} slots`);
+      }
       const isTooMuch = !node.isPaused() && (running > wanted || (wanted === 0 && waiting > 0));
       if (isUnwanted(node, isTooMuch, bounds.unwanted)) {
         violation(`${node.name} runs ${running} searches, and ${waiting} wait, for ${wanted} callers`);
@@ -180,6 +183,9 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
     };
     if (code === "ok" && answers.length === 0) {
       violation(`${call.id} ended without an answer`);
+    }
+    if ((code === "canceled" || code === "deadline_exceeded") && call.abortedAt === undefined) {
+      violation(`${call.id} ended with ${code}, but its client waits, and its deadline has not passed`);
     }
     const seen = new Set<number>();
     for (const message of answers) {
