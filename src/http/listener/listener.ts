@@ -158,7 +158,9 @@ export function createListener(options: ListenerOptions): Listener {
     get draining() {
       return stopped !== undefined;
     },
-    answerWith: (later) => void handlers.splice(0, handlers.length, ...later),
+    answerWith(later) {
+      handlers.splice(0, handlers.length, ...later);
+    },
     async listen(host, port) {
       http1.server.listen(port, host);
       await once(http1.server, "listening");
