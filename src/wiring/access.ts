@@ -38,6 +38,9 @@ export const accessTimes = {
   busyMaxMs: defaultBusyMaxMs,
 } as const;
 
+/** The longest wait in milliseconds for a locked database at a stop, because a stop has 25 s, and its calls may take 20 s. */
+const closeMaxMs = 3000;
+
 type AccessTimes = { readonly [Time in keyof typeof accessTimes]: number };
 
 export interface OpenedStores {
@@ -45,6 +48,8 @@ export interface OpenedStores {
   readonly shared?: SharedAccess;
   /** Checks the store with a read and a write. Throws StoreUnavailable if the store does not work. */
   probe?(): Promise<void>;
+  /** Ends all present and later waits for the store after `ms` at the latest. */
+  limitWaits?(ms: number): void;
 }
 
 export interface OpenAccessOptions {
@@ -70,7 +75,8 @@ export async function openAccess(
 ): Promise<Access & AsyncDisposable> {
   const { flushMs, knownMs, busyMaxMs } = { ...accessTimes, ...times };
   await using open = new AsyncDisposableStack();
-  const { stores, shared, probe } = node ?? open.use(openOwn(config, log, { busyMaxMs, degraded }));
+  const { stores, shared, probe, limitWaits } =
+    node ?? open.use(openOwn(config, log, { busyMaxMs, degraded }));
   const access = await createAccess({
     mode: config.access,
     plans: plans ?? loadPlans(config),
@@ -126,6 +132,7 @@ export async function openAccess(
   return Object.assign(access, {
     async [Symbol.asyncDispose]() {
       timer.cancel();
+      limitWaits?.(closeMaxMs);
       await keeping;
       await access
         .flush()
@@ -154,6 +161,7 @@ function openOwn(
   return {
     stores: { keys: createSqliteKeyStore(database), usage: createSqliteUsageStore(database) },
     probe: async () => void (isDegraded && (await database.probe())),
+    limitWaits: (ms) => database.limitWaits(ms),
     [Symbol.dispose]: () => database.close(),
   };
 }

@@ -1,5 +1,6 @@
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test } from "vitest";
 import type { Access } from "../../src/access/access.ts";
 import type { Account } from "../../src/access/account.ts";
@@ -7,6 +8,7 @@ import { openPlan } from "../../src/access/plans.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { openAccess } from "../../src/wiring/access.ts";
 import { ConfigError, loadConfig } from "../../src/wiring/config.ts";
+import { lockDatabase } from "../faults/lock-database.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
@@ -48,6 +50,29 @@ test("API keys, their last use and the used engine time survive a restart", asyn
     ["engine-day", 3_600_000 - 1234],
     ["refusals", 120],
   ]);
+});
+
+test("a stop does not wait for a database that stays locked, and the log says that usage is lost", async () => {
+  const dataDir = join(folder, "locked");
+  const errors: string[] = [];
+  const log = { ...silentLog, error: (_: object, message: string) => void errors.push(message) };
+  const access = await openAccess(loadConfig({ KIBITZ_DATA_DIR: dataDir }), log, {
+    flushMs: 10,
+    busyMaxMs: 600_000,
+  });
+  const account = await accountOf(access, await newKey(access));
+  const { release } = lockDatabase(dataDir);
+  for (const engineMs of [1234, 567]) {
+    const entry = await access.limits.enter(account, { expectedMs: 1000, longestMs: 1000 });
+    if (entry.kind === "entered") {
+      entry.entered.leave(engineMs, true);
+    }
+    // The first usage is waiting for the lock when the second one is added.
+    await sleep(100);
+  }
+  await access[Symbol.asyncDispose]();
+  expect(errors).toEqual(["the latest usage could not be saved and is lost"]);
+  release();
 });
 
 test("a database from a newer Kibitz version is refused, and the error says how to fix the problem", async () => {

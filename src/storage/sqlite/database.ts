@@ -95,12 +95,18 @@ export class Database extends DatabaseSync {
   readonly #watch: StoreWatch;
   readonly #busyMaxMs: number;
   readonly #inode: number | undefined;
+  #waitsEndAt = Number.POSITIVE_INFINITY;
 
   constructor(file: string, { watch = unwatched, busyMaxMs = defaultBusyMaxMs }: DatabaseOptions = {}) {
     super(file, { timeout: defaultBusyMaxMs });
     this.#watch = watch;
     this.#busyMaxMs = busyMaxMs;
     this.#inode = inodeOf(file);
+  }
+
+  /** Ends all present and later waits for locks after `ms` at the latest. */
+  limitWaits(ms: number): void {
+    this.#waitsEndAt = now() + ms;
   }
 
   /** Throws StoreUnavailable. */
@@ -151,7 +157,7 @@ export class Database extends DatabaseSync {
         this.#watch.worked(what);
         return result;
       } catch (error) {
-        if (isBusy(error) && now() < until) {
+        if (isBusy(error) && now() < Math.min(until, this.#waitsEndAt)) {
           await sleep(busyRetryMs);
           continue;
         }
