@@ -62,7 +62,13 @@ export function createQueuePlaces(scheduler: Scheduler, work: Omit<Work, "flow">
           } else {
             winner = place;
             last = { flow, place, again: slot.again };
-            resolve(slot);
+            resolve({
+              ...slot,
+              [Symbol.dispose]() {
+                stopListening();
+                slot[Symbol.dispose]();
+              },
+            });
           }
         },
         (error) => {
@@ -82,21 +88,23 @@ export function createQueuePlaces(scheduler: Scheduler, work: Omit<Work, "flow">
       }
     }
 
+    const leaveAll = () => {
+      for (const { leaving } of places.values()) {
+        leaving.abort(signal.reason);
+      }
+    };
+    /** Call this when the slot ends, because the scheduler also uses the signal of a place while the search runs. */
+    const stopListening = () => signal.removeEventListener("abort", leaveAll);
+
     signal.throwIfAborted();
-    // Do not remove this listener, because the scheduler also uses the signal of a place while the search runs.
-    signal.addEventListener(
-      "abort",
-      () => {
-        for (const { leaving } of places.values()) {
-          leaving.abort(signal.reason);
-        }
-      },
-      { once: true },
-    );
+    signal.addEventListener("abort", leaveAll, { once: true });
     add = enterFlow;
     flows.forEach(add);
     try {
       return await promise;
+    } catch (error) {
+      stopListening();
+      throw error;
     } finally {
       add = () => {};
       for (const place of places.values()) {

@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { expect, test } from "vitest";
 import { createQueuePlaces } from "../../src/analysis/queue-places.ts";
 import { createScheduler, type ReadQueuePosition } from "../../src/analysis/scheduler.ts";
@@ -125,4 +126,20 @@ test("a search whose callers have left enters no queue", async () => {
   places.join("one");
   await expect(places.enter(AbortSignal.abort(new Error("gone")), () => {})).rejects.toThrow("gone");
   expect(scheduler.status()).toMatchObject({ running: 0, started: 0 });
+});
+
+test("a search leaves no listener on its signal: a composite signal with a listener is never collected", async () => {
+  const { signal } = new AbortController();
+  const listeners = () => getEventListeners(signal, "abort").length;
+  const places = createQueuePlaces(createScheduler({ slots: 1, maxWaitMs: 0 }), work);
+  places.join("single");
+  const slot = await places.enter(signal, () => {});
+  expect(listeners()).toBe(1);
+  slot[Symbol.dispose]();
+  expect(listeners()).toBe(0);
+  const { scheduler } = await busyScheduler(0, 0);
+  const refused = createQueuePlaces(scheduler, work);
+  refused.join("single");
+  await expect(refused.enter(signal, () => {})).rejects.toMatchObject({ code: "overloaded" });
+  expect(listeners()).toBe(0);
 });
