@@ -6,6 +6,8 @@ interface Simulated {
   readonly clock: Clock;
   /** The random numbers of the running process. Each process has its own. */
   random(): Random;
+  /** The results of `AbortSignal.any`, by the names of their processes. Node keeps such a signal while it has a listener. */
+  readonly composites: Map<string, AbortSignal[]>;
 }
 
 let current: Simulated | undefined;
@@ -15,6 +17,7 @@ export function simulate(seed: number, clock: Clock): void {
   const streams = new Map<string, Random>();
   current = {
     clock,
+    composites: new Map(),
     random() {
       const name = clock.current()?.name ?? "the world";
       const known = streams.get(name) ?? createRandom(`${seed}/chance of ${name}`);

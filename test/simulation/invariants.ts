@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { isMessage } from "@bufbuild/protobuf";
 import {
   EvaluateBatchResponseSchema,
@@ -10,6 +11,7 @@ import type { LogFields } from "../../src/log/log.ts";
 import type { Call } from "./callers.ts";
 import { type Answer, faultOf, faultOfReview, isAnswer } from "./check-answer.ts";
 import type { Clock } from "./clock.ts";
+import { simulated } from "./current.ts";
 import { type Admitted, watchEngineTime } from "./engine-time.ts";
 import { createLimitInvariants } from "./limit-invariants.ts";
 import type { SimulatedNode } from "./node.ts";
@@ -290,6 +292,12 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
       const timersMax = plans.length === 1 ? bounds.idleTimers : bounds.idleTimersOfCluster;
       if (timers > timersMax) {
         violation(`${node.name} is quiet, but has ${timers} timers instead of ${timersMax}`);
+      }
+      const signals = (simulated().composites.get(node.process.name) ?? []).filter(
+        (signal) => !signal.aborted && getEventListeners(signal, "abort").length > 0,
+      );
+      if (signals.length > 0) {
+        violation(`${node.name} is quiet, but ${signals.length} composite signals have listeners`);
       }
       const keys = redis.look("KEYS", "*") as readonly string[];
       const held = keys.filter((key) => /:(claim|places|turns):/.test(key));

@@ -201,9 +201,10 @@ export function createLimitInvariants({ clock, scenario, redis, nodeOf, violatio
         const request: WaitingRequest = {
           ...{ account, node: number, access, order: begun++, beganAt: clock.now() },
         };
+        const forget = () => void waiting.delete(request);
         if (signal && account.plan.limits.concurrent !== undefined) {
           waiting.add(request);
-          signal.addEventListener("abort", () => waiting.delete(request), { once: true });
+          signal.addEventListener("abort", forget, { once: true });
         }
         let watched: EnteredRequest | undefined;
         try {
@@ -234,7 +235,8 @@ export function createLimitInvariants({ clock, scenario, redis, nodeOf, violatio
           });
           return decision.kind === "entered" && watched ? { ...decision, entered: watched } : decision;
         } finally {
-          waiting.delete(request);
+          forget();
+          signal?.removeEventListener("abort", forget);
         }
       };
     },

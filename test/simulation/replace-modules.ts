@@ -37,3 +37,16 @@ const real = { wall: Date.now, now: performance.now.bind(performance), random: M
 Date.now = () => running()?.clock.time.wall() ?? real.wall();
 performance.now = () => running()?.clock.time.now() ?? real.now();
 Math.random = () => running()?.random().next() ?? real.random();
+
+const compose = AbortSignal.any.bind(AbortSignal);
+AbortSignal.any = (signals) => {
+  const composite = compose(signals);
+  const { composites, clock } = running() ?? {};
+  const name = clock?.current()?.name;
+  if (composites && name !== undefined) {
+    const known = composites.get(name) ?? [];
+    known.push(composite);
+    composites.set(name, known);
+  }
+  return composite;
+};
