@@ -121,6 +121,8 @@ export function startNode({
   /** The calls that have an answer that their client has not read yet. */
   const unread = new Set<SentCall>();
   const killed = Promise.withResolvers<void>();
+  /** Resolves when the node closes its connections: clients lose their calls, and do not get an end of the call. */
+  const closed = Promise.withResolvers<void>();
   const stopping = new AbortController();
   let state: "starting" | "ready" | "stopping" | "ended" = "starting";
   let admit: AdmitCall | undefined;
@@ -310,7 +312,7 @@ export function startNode({
       return {
         ended: Promise.race([
           process.run(() => answer(sent, leaving)).finally(() => connections.delete(leaving)),
-          killed.promise.then(() => {
+          Promise.race([killed.promise, closed.promise]).then(() => {
             throw new ConnectionLost();
           }),
         ]),
@@ -331,6 +333,8 @@ export function startNode({
           }
           // The server cannot wait for a client that reads too slowly.
           unanswered = [...active].filter((sent) => !unread.has(sent)).length;
+          closed.resolve();
+          await clock.time.turn();
           for (const connection of connections) {
             connection.abort(new ClientDisconnected());
           }
