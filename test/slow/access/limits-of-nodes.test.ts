@@ -312,6 +312,8 @@ describeWith("redis")("limits while Redis", () => {
   test("if a node admitted a search while Redis did not respond, Redis does not count the search later", async () => {
     const { redis, limits } = await startNode();
     await run(limits, account);
+    // Redis must know the end of the first search before it is paused.
+    await until(async () => (await redis.ask("ZCARD", ["places:key"])) === 0);
     server.pause();
     expect(await limits.enter(account, timeOf(1000))).toMatchObject({ kind: "entered" });
     await until(() => redis.health.kind === "down");
