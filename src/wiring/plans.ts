@@ -14,9 +14,10 @@ import { requestBounds } from "../analysis/analysis.ts";
 import { messageFromPlan } from "../calls/convert-access.ts";
 import { unknownFieldViolation } from "../calls/plain/read-message.ts";
 import { createPlainWriter } from "../calls/plain/write-message.ts";
-import { errorFromUnknown, type KibitzError } from "../errors/errors.ts";
+import { errorFromUnknown, type KibitzError, violationsMax } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
 import { decodeText } from "../text/decode-text.ts";
+import { echo, nameOfJson } from "../text/echo.ts";
 import type { Plain } from "../text/json-object.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { ConfigError } from "./config.ts";
@@ -29,10 +30,14 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
   }
   const reading = plansFromJson(readText(plansFile));
   if (reading.kind === "violations") {
-    const lines = reading.violations.map(({ pointer, message }) => {
+    const lines = reading.violations.slice(0, violationsMax).map(({ pointer, message }) => {
       const place = pointer === "" ? "" : `, at ${pointer}`;
       return `KIBITZ_PLANS: in ${plansFile}${place}: ${message}`;
     });
+    const more = reading.violations.length - lines.length;
+    if (more > 0) {
+      lines.push(`KIBITZ_PLANS: ${plansFile} has ${more} more faults like these.`);
+    }
     throw new ConfigError(lines.join("\n"));
   }
   return reading.plans;
@@ -88,7 +93,7 @@ export function plansFromJson(text: string): PlansReading {
   for (const [index, json] of described.entries()) {
     const found = isObject(json)
       ? readPlan(json, plans, describedIds)
-      : [{ pointer: "", message: `A plan must be an object, not ${JSON.stringify(json)}.` }];
+      : [{ pointer: "", message: `A plan must be an object, not ${nameOfJson(json)}.` }];
     violations.push(
       ...found.map((violation) => ({ ...violation, pointer: `/plans/${index}${violation.pointer}` })),
     );
@@ -116,10 +121,12 @@ function readPlan(
   const base = plans.get(String(json.id)) ?? freePlan;
   const whole = overlaid({ ...shownPlans([base])[0] }, json);
   const violations = brokenIn(whole, planRules(base), "");
-  if (describedIds.has(String(whole.id))) {
-    violations.push({ pointer: "/id", message: `The plan "${whole.id}" has been described already.` });
+  const { id } = whole;
+  if (typeof id === "string" && describedIds.has(id)) {
+    violations.push({ pointer: "/id", message: `The plan "${echo(id)}" has been described already.` });
+  } else if (typeof id === "string" && id !== "") {
+    describedIds.add(id);
   }
-  describedIds.add(String(whole.id));
   if (violations.length > 0) {
     return violations;
   }
@@ -226,7 +233,12 @@ function brokenIn(json: Plain, rules: Rules, pointer: string): PlansViolation[] 
 function brokenBy(value: unknown, field: string, rule: Rule, pointer: string): readonly PlansViolation[] {
   const { must, fits, fields, uniqueNames } = rule;
   if (!fits(value)) {
-    return [{ pointer, message: `\`${field}\` ${must}, not ${JSON.stringify(value) ?? "absent"}.` }];
+    return [
+      {
+        pointer,
+        message: `\`${field}\` ${must}, not ${value === undefined ? "absent" : nameOfJson(value)}.`,
+      },
+    ];
   }
   if (fields === undefined) {
     return [];
@@ -238,7 +250,7 @@ function brokenBy(value: unknown, field: string, rule: Rule, pointer: string): r
   return (value as readonly unknown[]).flatMap((item, index) => {
     const place = `${pointer}/${index}`;
     if (!isObject(item)) {
-      const message = `Each item of \`${field}\` must be an object, not ${JSON.stringify(item)}.`;
+      const message = `Each item of \`${field}\` must be an object, not ${nameOfJson(item)}.`;
       return [{ pointer: place, message }];
     }
     const isTwice = uniqueNames !== undefined && names.has(item.name);

@@ -112,6 +112,9 @@ describe("a plans file", () => {
       /one of request, engine_ms, refusal, call.*, not "calls"/,
     ],
     [rates(rate, rate), "/plans/0/limits/rates/1/name", /a rate "minute" already/],
+    [rates("long ".repeat(1000)), "/plans/0/limits/rates/0", /^.{1,130}$/],
+    [limits({ concurrent: [1, 2, 3] }), "/plans/0/limits/concurrent", /not an array\.$/],
+    [limits({ concurrent: 1e300 }), "/plans/0/limits/concurrent", /not a number that large\.$/],
   ])(
     "an invalid plans file is refused, and the error has a JSON pointer to the wrong value: case %#",
     (reading, pointer, message) => {
@@ -121,6 +124,21 @@ describe("a plans file", () => {
       });
     },
   );
+
+  test("plans without an id are not called plans with the same id", () => {
+    const reading = plansFromJson(JSON.stringify({ plans: [{}, {}, { id: "" }, { id: "" }] }));
+    expect(reading.kind === "violations" && reading.violations.map(({ message }) => message)).toEqual(
+      Array.from({ length: 4 }, () => expect.stringMatching(/^`id` must be a word/)),
+    );
+  });
+
+  test("a plans file with many errors is refused with the first errors and their number", () => {
+    const file = join(folder, "many.json");
+    writeFileSync(file, JSON.stringify({ plans: Array.from({ length: 500 }, () => ({})) }));
+    expect(() => loadPlans({ plansFile: file })).toThrow(
+      /^(.* `id` must be .*\n){20}.* has 480 more faults like these\.$/,
+    );
+  });
 
   test("all errors of a plans file are reported together", () => {
     const reading = plansFromJson(
