@@ -4,6 +4,7 @@ import {
   cacheKeyOf,
   flightKeyOf,
   isWorthStoring,
+  requestBounds,
   type ValidatedRequest,
 } from "../../src/analysis/analysis.ts";
 import { validateRequest, validateSearch } from "../../src/analysis/validate-request.ts";
@@ -26,7 +27,11 @@ const allMoves = [..."abcdefgh"]
 
 describe("two requests have the same key", () => {
   test.each<[string, Partial<AnalysisRequest>, Partial<AnalysisRequest>]>([
-    ["one states the default values", {}, { depth: 14, multipv: 1, engine: "stockfish-19", path: "wasm" }],
+    [
+      "one states the default values",
+      {},
+      { depth: requestBounds.depth.default, multipv: 1, engine: "stockfish-19", path: "wasm" },
+    ],
     ["they differ only in white space of the FEN", {}, { fen: `  ${startFen.replaceAll(" ", "   ")} ` }],
     ["one FEN has no clocks", {}, { fen: startFen.split(" ").slice(0, 4).join(" ") }],
     [
@@ -62,7 +67,11 @@ describe("two requests have the same key", () => {
       { searchMoves: ["g1f3", "e2e4", "e4"] },
     ],
     ["search_moves contains every legal move", {}, { searchMoves: allMoves }],
-    ["they differ in a time limit, and the depth ends the search", {}, { movetimeMs: 5000, depth: 14 }],
+    [
+      "they differ in a time limit, and the depth ends the search",
+      {},
+      { movetimeMs: 5000, depth: requestBounds.depth.default },
+    ],
   ])("two requests have the same cache key if %s", async (_, one, other) => {
     expect(await keyOf(one)).toBeTypeOf("string");
     expect(await keyOf(one)).toBe(await keyOf(other));

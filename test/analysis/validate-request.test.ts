@@ -1,5 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
+import { requestBounds } from "../../src/analysis/analysis.ts";
 import { createPositionCache, validateRequest } from "../../src/analysis/validate-request.ts";
 import type { PositionInput } from "../../src/chess/position.ts";
 import { movesAtOnce, validatePosition } from "../../src/chess/validate-position.ts";
@@ -27,7 +28,7 @@ describe("a request", () => {
     expect(await validate({})).toMatchObject({
       position: { fen: startFen },
       build: full,
-      depth: 14,
+      depth: requestBounds.depth.default,
       nodes: undefined,
       multipv: 1,
       movetimeMs: undefined,

@@ -5,6 +5,7 @@ import { describe, expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
+import { requestBounds } from "../../src/analysis/analysis.ts";
 import { errorCodes, errorKind } from "../../src/errors/catalog.ts";
 import { routesFromServices } from "../../src/protocols/json/routes.ts";
 import { startFen } from "../protocols/json/serve-gateway.ts";
@@ -285,10 +286,11 @@ describe("the schemas", () => {
         return word || number ? [[name, word ?? Number(number)]] : [];
       }),
     );
-    expect(defaults).toEqual({ depth: 14, multipv: 1, engine: "latest", path: "auto" });
+    const depth = requestBounds.depth.default;
+    expect(defaults).toEqual({ depth, multipv: 1, engine: "latest", path: "auto" });
     const bare = await evaluation({ fen: startFen });
     const full = await evaluation({ fen: startFen, ...defaults });
-    expect(full.search).toMatchObject({ limits: { depth: 14, multipv: 1 }, cached: true });
+    expect(full.search).toMatchObject({ limits: { depth, multipv: 1 }, cached: true });
     expect(full.best_move).toEqual(bare.best_move);
   });
 

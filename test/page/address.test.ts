@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { requestBounds } from "../../src/analysis/analysis.ts";
 import { describeWith } from "../support/needs.ts";
 import { analysisOf, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
@@ -94,7 +95,7 @@ describeWith("chromium")("the address", () => {
 
   test("the position of a link with an invalid depth is analysed to the default depth", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=abc" });
-    await page.getByText("Depth 14", { exact: true }).waitFor();
+    await page.getByText(`Depth ${requestBounds.depth.default}`, { exact: true }).waitFor();
     expect(await page.getByRole("spinbutton", { name: "Depth" }).inputValue()).toBe("");
   });
 

@@ -3,6 +3,7 @@ import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan } from "../../src/access/plans.ts";
+import { requestBounds } from "../../src/analysis/analysis.ts";
 import { loadPlans, plansFromJson, shownPlans } from "../../src/wiring/plans.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
@@ -81,10 +82,14 @@ describe("a plans file", () => {
     [limits(null), "/plans/0/limits", /`limits` must be an object, not null/],
     [limits({ depth: 3 }), "/plans/0/limits/depth", /no field `depth` here/],
     [limits({ dept_max: 3 }), "/plans/0/limits/dept_max", /did you mean `depth_max`/],
-    [limits({ depth_max: 31 }), "/plans/0/limits/depth_max", /from 14 to 30, not 31/],
-    [limits({ depth_max: 13 }), "/plans/0/limits/depth_max", /from 14 to 30, not 13/],
-    [limits({ depth_max: 0 }), "/plans/0/limits/depth_max", /from 14 to 30, not 0/],
-    [limits({ depth_max: null }), "/plans/0/limits/depth_max", /from 14 to 30, not null/],
+    [limits({ depth_max: 31 }), "/plans/0/limits/depth_max", /from \d+ to 30, not 31/],
+    [
+      limits({ depth_max: requestBounds.depth.default - 1 }),
+      "/plans/0/limits/depth_max",
+      /from \d+ to 30, not \d+/,
+    ],
+    [limits({ depth_max: 0 }), "/plans/0/limits/depth_max", /from \d+ to 30, not 0/],
+    [limits({ depth_max: null }), "/plans/0/limits/depth_max", /from \d+ to 30, not null/],
     [limits({ nodes_max: 0 }), "/plans/0/limits/nodes_max", /from 1 to 1000000000, not 0/],
     [
       limits({ nodes_max: 1_000_000_001 }),
@@ -177,7 +182,7 @@ describe("the plans in GET /price", () => {
     unit: fc.constantFrom("request" as const, "engine_ms" as const),
   });
   const limits = fc.record({
-    depthMax: fc.integer({ min: 14, max: 30 }),
+    depthMax: fc.integer({ min: requestBounds.depth.default, max: 30 }),
     nodesMax: fc.integer({ min: 1, max: 1_000_000_000 }),
     multipvMax: fc.integer({ min: 1, max: 10 }),
     movetimeMaxMs: fc.integer({ min: 50, max: 60_000 }),

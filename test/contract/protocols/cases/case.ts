@@ -1,4 +1,7 @@
+import { requestBounds } from "../../../../src/analysis/analysis.ts";
 import type { Call, Plain } from "../protocol.ts";
+
+export const defaultDepth = requestBounds.depth.default;
 
 /** A call and the expected result. The result must be the same over every protocol. */
 export type Case = AnswerCase | RefusalCase;

@@ -1,5 +1,5 @@
 import { expect } from "vitest";
-import { type AnswerCase, mateFen, startFen } from "./case.ts";
+import { type AnswerCase, defaultDepth, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
@@ -105,9 +105,11 @@ export const evaluations: readonly AnswerCase[] = [
   },
   {
     ...common,
-    name: "searches 14 plies where no limit is given, and says so",
+    name: "searches to the default depth where no limit is given, and says so",
     request: { fen: mateFen },
-    answer: { search: { depth: 14, stop_reason: "depth", limits: { depth: 14, multipv: 1 } } },
+    answer: {
+      search: { depth: defaultDepth, stop_reason: "depth", limits: { depth: defaultDepth, multipv: 1 } },
+    },
   },
   {
     ...common,

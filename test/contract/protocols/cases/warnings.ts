@@ -1,4 +1,4 @@
-import { type AnswerCase, mateFen, startFen } from "./case.ts";
+import { type AnswerCase, defaultDepth, mateFen, startFen } from "./case.ts";
 
 const common = { kind: "answer", call: "evaluate" } as const;
 
@@ -7,7 +7,7 @@ export const warnings: readonly AnswerCase[] = [
     ...common,
     name: "warns that the default depth holds beside movetime_ms",
     request: { fen: mateFen, movetime_ms: 60_000 },
-    answer: { search: { stop_reason: "depth", limits: { depth: 14, movetime_ms: 60_000 } } },
+    answer: { search: { stop_reason: "depth", limits: { depth: defaultDepth, movetime_ms: 60_000 } } },
     warnings: ["default_depth_applied"],
   },
   {
