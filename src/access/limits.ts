@@ -22,7 +22,7 @@ interface EnterOptions {
    * Without a signal, the request is rejected instead.
    */
   readonly waiting?: AbortSignal | undefined;
-  /** Called at once when the request has entered. The request must leave, even if this function's caller never gets it. */
+  /** Called at once when the request has entered. Call `leave` at its end, even if `enter` rejects afterwards. */
   readonly onEntered?: (entered: EnteredRequest) => void;
 }
 

@@ -41,7 +41,8 @@ export function createLongCalls() {
     },
     /**
      * Returns a turn if the caller has a batch or review in flight: a single request may then wait until a search ends. Dispose of
-     * the turn when the request waits no longer. Returns undefined if the caller has too many waiting requests already.
+     * the turn when the request waits no longer. Otherwise, or if too many of its requests wait already, returns
+     * undefined.
      */
     turnOfSingle(subject: string): Disposable | undefined {
       const mayWait = running.of(subject).length > 0 && !waiting.fullFor(subject, waitingMax);

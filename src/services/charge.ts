@@ -23,7 +23,7 @@ interface ChargeOptions {
   readonly counted?: () => void;
 }
 
-/** All methods reject with KibitzErrors. */
+/** All methods reject with a KibitzError, or with the abort reason of a signal. */
 export type Charge = ReturnType<typeof createCharge>;
 
 /** @param ending when this signal aborts, requests that wait for the end of a search are rejected with the abort reason */

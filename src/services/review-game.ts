@@ -62,7 +62,7 @@ export async function* reviewGame(
     using held = new DisposableStack();
     const terms = await chargeSearch?.(request, either, held);
     if (hasBegun) {
-      // Do not remove this `await`: the charge would be disposed of at once, and charge no engine time.
+      // Do not remove this `await`: `terms` would be disposed of at once, and no engine time be charged.
       return await analyzer.analyze(request, flow, either, terms);
     }
     let last: Analysis | undefined;

@@ -37,14 +37,14 @@ interface OpenStoresOptions extends Pick<OpenAccessOptions, "plans" | "addressOf
   readonly times: Partial<ServiceTimes>;
 }
 
-/** What authenticates callers, before the engines are ready. Disposing of the stores closes everything. */
+/** What authenticates callers, before the engines are ready. Disposing of the result closes the stores. */
 interface OpenStores extends AsyncDisposable {
   readonly access: Access;
   /** Undefined if there are no other nodes. */
   readonly node: ReturnType<typeof joinOthers> | undefined;
 }
 
-/** Opens the other nodes and the stores of keys and limits. If this fails, everything is closed. */
+/** Connects to the other nodes, and opens the stores of keys and limits. If this fails, what was opened is closed. */
 export async function openStores(
   config: Config,
   log: Log,
@@ -74,7 +74,7 @@ interface OpenService extends AsyncDisposable {
   endCalls(answered: (maxMs: number) => Promise<void>): Promise<void>;
 }
 
-/** Opens what the calls need besides the stores. If this fails, the engines and the stored answers are closed. */
+/** Opens what the calls need besides the stores. If this fails, the stored answers are closed. */
 export async function openService(
   config: Config,
   log: Log,

@@ -263,7 +263,7 @@ function brokenBy(value: unknown, field: string, rule: Rule, pointer: string): r
   });
 }
 
-/** JSON without broken rules. */
+/** JSON that breaks no rule. */
 interface PlanJson {
   readonly id: string;
   readonly requires_key: boolean;

@@ -112,7 +112,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 
 /**
  * Serves health checks and reflection without authentication, so that a monitor with a revoked key still works.
- * The calls are not counted. They are logged at `debug`, because load balancers send these calls every second.
+ * The calls do not count in the limits of a plan. They are logged at `debug`, because load balancers send these calls every second.
  */
 export function createHealthAndReflection(
   state: Parameters<typeof createToolImplementations>[0],

@@ -69,7 +69,7 @@ export type RequestCount =
   | { readonly kind: "refused"; readonly error: KibitzError }
   | { readonly kind: "reset" };
 
-/** Counts a request until its response closes. */
+/** Counts a request until its work has ended. */
 export type CountRequest = (req: NodeRequest, res: NodeResponse) => RequestCount;
 
 const counted: CountedRequest = { kind: "counted" };

@@ -47,7 +47,8 @@ const extensions: Readonly<Record<Coding, string>> = { br: ".br", gzip: ".gz", i
 
 /**
  * Reads all files of a build together, because a page works only with the scripts of the same build.
- * Resolves with the files of the last build while another build replaces them, and with undefined before the first build.
+ * Resolves with the files of the last build while another build replaces them, and with undefined until a build
+ * was read.
  */
 function createFileCache(folder: URL): () => Promise<ReadonlyMap<string, CodedPage> | undefined> {
   let known: { readonly builtAt: number; readonly files: ReadonlyMap<string, CodedPage> } | undefined;

@@ -14,7 +14,8 @@ interface CallerOptions extends Answerers {
   readonly hasPlayed?: () => void;
 }
 
-/** The methods of the service that a tool can call, in plain JSON as in `/v1`. All methods reject with a KibitzError. */
+/** The methods of the service that a tool can call, in plain JSON as in `/v1`. All calls reject with a KibitzError, or
+ * with the abort reason of the signal. */
 export type Caller = ReturnType<typeof createCaller>;
 
 export function createCaller({ plain, rulebook, context, check, hasPlayed }: CallerOptions) {

@@ -113,7 +113,7 @@ export function createRedisLimitStore(
       throw new StoreUnavailable(`Redis counts nothing: ${redis.health.why}`);
     }
     const { subject: _, ...rest } = asked;
-    // Requests of the same millisecond are ordered by their names. So equally long numbers.
+    // The numbers have the same length, because requests of the same millisecond are in the alphabetical order of their names.
     const name = `${node}.${String(++entered).padStart(16, "0")}`;
     const args: EnterArguments = { ...rest, latestMs: redis.deadline(), turn, turnMs, name, heldMs };
     const windows = [...asked.engineTime, ...asked.requests];
