@@ -215,7 +215,7 @@ export async function startApp(
   }
 }
 
-/** What the server has in one phase: while it starts, while it accepts calls, or while it stops. */
+/** A phase of the server: it starts, accepts calls, or stops. Each phase has its own handlers and state. */
 interface Phase {
   readonly access?: Access | undefined;
   readonly tools?: RequestHandler;

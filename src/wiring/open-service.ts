@@ -37,7 +37,7 @@ interface OpenStoresOptions extends Pick<OpenAccessOptions, "plans" | "addressOf
   readonly times: Partial<ServiceTimes>;
 }
 
-/** What authenticates callers, before the engines are ready. Disposing of the result closes the stores. */
+/** The stores that authenticate callers, also before the engines are ready. Disposing of the result closes them. */
 interface OpenStores extends AsyncDisposable {
   readonly access: Access;
   /** Undefined if there are no other nodes. */

@@ -51,7 +51,7 @@ const wantedPairs: readonly string[] = [
   // A killed or stopped node has its state at the beginning of the act.
   ...pairs(["act stop", "act kill", "act pause"], ["idle", "searching", "waiting"]),
   ...pairs(["client leaves", "client is late"], ["waiting", "searching"]),
-  // What Redis knows when the fault begins, or when a node ends or pauses.
+  // These keys are in Redis when the fault begins, or when a node ends or pauses.
   ...pairs(
     [
       ...["redis is gone", "redis is cut off", "redis is paused", "redis is slow", "redis answers late"],
@@ -60,7 +60,7 @@ const wantedPairs: readonly string[] = [
     ],
     ["a claim is held", "a place is held", "a window is open"],
   ),
-  // What the fault does to a command. A node looks at a claim while another node searches.
+  // The fault hits these commands. A node looks at a claim while another node searches.
   ...pairs(
     ["redis is slow", "redis answers late", "redis has another time"],
     ["a request enters", "a request leaves", "a search is claimed", "a claim is read", "a claim is renewed"],

@@ -32,7 +32,7 @@ interface LimitInvariantsOptions {
   violation(text: string): void;
 }
 
-/** What has entered in the shared store, on all nodes, or in the memory of a process. */
+/** The requests that have entered: in the shared store, on all nodes, or in the memory of a process. */
 interface Ledger {
   readonly isShared: boolean;
   /** By the subjects of accounts. */

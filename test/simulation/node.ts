@@ -259,7 +259,7 @@ export function startNode({
     } finally {
       close();
       active.delete(sent);
-      // What the call has started may end a moment later.
+      // Look later, because work of the call may end a moment after the call.
       observing.run(() =>
         clock.at(clock.now() + listenersMs, () => watch.left(sent.id, listeners(signal) - ownListeners)),
       );

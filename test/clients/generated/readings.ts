@@ -6,7 +6,7 @@ import { startForwardingServer } from "./forwarding-server.ts";
 // biome-ignore lint/suspicious/noExplicitAny: the OpenAPI tests check the types of answers
 type Answer = any;
 
-/** What the services sent, and what a client made of the answers when it wrote them as JSON again. */
+/** The answers of the services, and the same answers after a client has read them and written them as JSON again. */
 const names = ["evaluation", "problem", "batch", "review", "newer_evaluation", "newer_review"] as const;
 type Answers = Readonly<Record<(typeof names)[number], Answer>>;
 
@@ -21,7 +21,7 @@ interface Reading {
 
 const newWord = "a_word_of_the_future";
 
-/** What each generated client must read, whatever its language. */
+/** The fields that a generated client of any language must read. */
 const readings: readonly Reading[] = [
   {
     reads: "reads every field of an evaluation, a batch and a review",
