@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { useApp } from "../../support/running-app.ts";
-import { defaultDepth, startFen } from "./cases/case.ts";
+import { defaultLimits, startFen } from "./cases/case.ts";
 import { get, post } from "./post.ts";
 import type { Plain } from "./protocol.ts";
 
@@ -120,14 +120,7 @@ describe("an accepted form", () => {
     expect(body).toMatchObject({
       engine: { id: "stockfish-19-lite" },
       search: {
-        limits: {
-          depth: defaultDepth,
-          multipv: 1,
-          movetime_ms: null,
-          options: {},
-          nodes: null,
-          search_moves: [],
-        },
+        limits: defaultLimits,
       },
       warnings: [],
     });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { useApp } from "../../support/running-app.ts";
-import { defaultDepth, startFen } from "./cases/case.ts";
+import { defaultLimits, startFen } from "./cases/case.ts";
 import { get, post } from "./post.ts";
 
 const app = useApp({ KIBITZ_CACHE_MB: "0" });
@@ -103,14 +103,7 @@ describe("an answer", () => {
         queue_ms: 0,
         hashfull: 0,
         stop_reason: "terminal",
-        limits: {
-          depth: defaultDepth,
-          multipv: 1,
-          movetime_ms: null,
-          options: {},
-          nodes: null,
-          search_moves: [],
-        },
+        limits: defaultLimits,
       },
       summary: "Draw by stalemate.",
     });

@@ -3,6 +3,16 @@ import type { Call, Plain } from "../protocol.ts";
 
 export const defaultDepth = requestBounds.depth.default;
 
+/** The limits in the answer to a request without limits. */
+export const defaultLimits = {
+  depth: defaultDepth,
+  multipv: 1,
+  movetime_ms: null,
+  options: {},
+  nodes: null,
+  search_moves: [],
+};
+
 /** A call and the expected result. The result must be the same over every protocol. */
 export type Case = AnswerCase | RefusalCase;
 
