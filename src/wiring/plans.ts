@@ -16,6 +16,7 @@ import { unknownFieldViolation } from "../calls/plain/read-message.ts";
 import { createPlainWriter } from "../calls/plain/write-message.ts";
 import { errorFromUnknown, type KibitzError, violationsMax } from "../errors/errors.ts";
 import { readJsonObject } from "../protocols/json/json-text.ts";
+import { withoutControls } from "../text/controls.ts";
 import { decodeText } from "../text/decode-text.ts";
 import { echo, nameOfJson } from "../text/echo.ts";
 import type { Plain } from "../text/json-object.ts";
@@ -31,7 +32,7 @@ export function loadPlans({ plansFile }: Pick<Config, "plansFile">): readonly Pl
   const reading = plansFromJson(readText(plansFile));
   if (reading.kind === "violations") {
     const lines = reading.violations.slice(0, violationsMax).map(({ pointer, message }) => {
-      const place = pointer === "" ? "" : `, at ${pointer}`;
+      const place = pointer === "" ? "" : `, at ${withoutControls(pointer)}`;
       return `KIBITZ_PLANS: in ${plansFile}${place}: ${message}`;
     });
     const more = reading.violations.length - lines.length;
@@ -118,7 +119,7 @@ function readPlan(
   plans: Map<string, Plan>,
   describedIds: Set<string>,
 ): readonly PlansViolation[] {
-  const base = plans.get(String(json.id)) ?? freePlan;
+  const base = (typeof json.id === "string" && plans.get(json.id)) || freePlan;
   const whole = overlaid({ ...shownPlans([base])[0] }, json);
   const violations = brokenIn(whole, planRules(base), "");
   const { id } = whole;
@@ -253,11 +254,11 @@ function brokenBy(value: unknown, field: string, rule: Rule, pointer: string): r
       const message = `Each item of \`${field}\` must be an object, not ${nameOfJson(item)}.`;
       return [{ pointer: place, message }];
     }
-    const isTwice = uniqueNames !== undefined && names.has(item.name);
+    const isTwice = uniqueNames !== undefined && typeof item.name === "string" && names.has(item.name);
     names.add(item.name);
     const twice = {
       pointer: `${place}/name`,
-      message: `The plan has a ${uniqueNames} "${item.name}" already.`,
+      message: `The plan has a ${uniqueNames} ${nameOfJson(item.name)} already.`,
     };
     return [...brokenIn(item, fields, place), ...(isTwice ? [twice] : [])];
   });

@@ -117,6 +117,7 @@ describe("a plans file", () => {
       /one of request, engine_ms, refusal, call.*, not "calls"/,
     ],
     [rates(rate, rate), "/plans/0/limits/rates/1/name", /a rate "minute" already/],
+    [read({ id: { toString: 1, valueOf: 1 } }), "/plans/0/id", /must be a word/],
     [rates("long ".repeat(1000)), "/plans/0/limits/rates/0", /^.{1,130}$/],
     [limits({ concurrent: [1, 2, 3] }), "/plans/0/limits/concurrent", /not an array\.$/],
     [limits({ concurrent: 1e300 }), "/plans/0/limits/concurrent", /not a number that large\.$/],

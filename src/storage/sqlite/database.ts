@@ -106,7 +106,7 @@ export class Database extends DatabaseSync {
 
   /** Ends all present and later waits for locks after `ms` at the latest. */
   limitWaits(ms: number): void {
-    this.#waitsEndAt = now() + ms;
+    this.#waitsEndAt = Math.min(this.#waitsEndAt, now() + ms);
   }
 
   /** Throws StoreUnavailable. */
