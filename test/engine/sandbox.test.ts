@@ -81,6 +81,6 @@ test("the container image contains every program that the sandbox runs", () => {
   const dockerfile = readFileSync(join(import.meta.dirname, "../../deploy/Dockerfile"), "utf8");
   const programs = /make-root\.sh \/image (.*?) \\/.exec(dockerfile)?.[1]?.split(" ") ?? [];
   const links = linksFor(undefined, "/data").map(({ command }) => command(1)[0]);
-  expect(links).toHaveLength(4);
+  expect(links).toHaveLength(5);
   expect(programs).toEqual(expect.arrayContaining([...links, "sh", "mount"]));
 });

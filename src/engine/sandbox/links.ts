@@ -35,6 +35,12 @@ const openFilesMax = 256;
 /** Mounts an empty file system over a folder, and then executes the rest of the command line. */
 const hideScript = 'mount -t tmpfs -o size=4k,mode=0 none "$1" && shift && exec "$@"';
 
+/**
+ * Ignores the signal of a write beyond the file size limit, so that the engine gets an error and is not killed. Stockfish 18 and
+ * 19 try to share their network in a file in memory, and load it into their own memory after an error.
+ */
+const ignoreScript = 'trap "" XFSZ && exec "$@"';
+
 /** Returns programs of util-linux in the order of their start. With `user`, the last program changes from root to `user`. */
 export function linksFor(user: EngineUser | undefined, hidden: string | undefined): readonly Link[] {
   // Without root, a user namespace gives the rights that the other namespaces need.
@@ -45,6 +51,7 @@ export function linksFor(user: EngineUser | undefined, hidden: string | undefine
     : [];
   return [
     fixed(["network"], ["unshare", ...asRoot, "--net", "--mount", "--", ...hide]),
+    fixed([], ["sh", "-c", ignoreScript, "sh"]),
     {
       guards: ["writes", "limits"],
       command: (memoryMaxMb) => [

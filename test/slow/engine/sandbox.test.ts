@@ -1,4 +1,4 @@
-import { execFileSync } from "node:child_process";
+import { execFileSync, spawnSync } from "node:child_process";
 import { chmodSync, chownSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, test } from "vitest";
@@ -113,6 +113,21 @@ testWith("util-linux")(
     // The policy is field 41 of proc_pid_stat(5), and the first field after the name is field 3.
     const policy = stat.slice(stat.lastIndexOf(")") + 2).split(" ")[41 - 3];
     expect(policy).toBe(schedBatch);
+  },
+);
+
+testWith("util-linux")(
+  "an engine that tries to enlarge a file gets an error, and is not killed",
+  async () => {
+    // Since version 18, Stockfish sizes a file in memory for its network, and continues without this file after an error.
+    const sandbox = await createSandbox({ userName: undefined, hide: "/nowhere" });
+    const enlarge = { file: "truncate", args: ["--size=1M", "enlarged"] };
+    const { file, args, runAs } = sandbox.wrap(enlarge, { hashMb: 16, threads: 1 });
+    const cwd = createFolder();
+    chmodSync(cwd, 0o777);
+    const { signal, stderr } = spawnSync(file, args, { cwd, encoding: "utf8", ...runAs });
+    expect(signal).toBeNull();
+    expect(stderr).toContain("File too large");
   },
 );
 
