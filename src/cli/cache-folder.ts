@@ -1,11 +1,12 @@
-import { tmpdir, userInfo } from "node:os";
+import { tmpdir } from "node:os";
 import { isAbsolute, join } from "node:path";
+import { homeOf } from "../wiring/home.ts";
 import type { Host } from "./host.ts";
 
 /** Ignores a relative `XDG_CACHE_HOME`, as https://specifications.freedesktop.org/basedir/latest/ requires. */
 export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.platform): string {
-  const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData = "", HOME = "" } = env;
-  const home = isAbsolute(HOME) ? HOME : homeByUserId();
+  const { XDG_CACHE_HOME: cache = "", LOCALAPPDATA: appData = "" } = env;
+  const home = homeOf(env) ?? join(tmpdir(), `kibitz-${process.getuid?.()}`);
   if (isAbsolute(cache)) {
     return join(cache, "kibitz");
   }
@@ -16,15 +17,5 @@ export function cacheFolderOf({ env }: Pick<Host, "env">, platform = process.pla
       return join(appData || join(home, "AppData", "Local"), "kibitz", "Cache");
     default:
       return join(home, ".cache", "kibitz");
-  }
-}
-
-/** Does not use `os.homedir()`, which returns `HOME` even if `HOME` is empty or relative. */
-function homeByUserId(): string {
-  try {
-    return userInfo().homedir;
-  } catch {
-    // In some containers, the user id has no user name.
-    return join(tmpdir(), `kibitz-${process.getuid?.()}`);
   }
 }

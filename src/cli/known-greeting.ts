@@ -20,8 +20,8 @@ export async function readKnownGreeting({
   host,
 }: Pick<CommandInput, "values" | "host">): Promise<KnownGreeting> {
   const config = loadConfig(host.env);
-  const { nativeEngines, searchPath, defaultEngine, threads, dataDir } = config;
-  const engineFiles = await stateOfEngineFiles({ files: nativeEngines, searchPath });
+  const { nativeEngines, searchPath, dataHome, defaultEngine, threads, dataDir } = config;
+  const engineFiles = await stateOfEngineFiles({ files: nativeEngines, searchPath, dataHome });
   const choice = [manifest.version, values.engine, values.path, defaultEngine, threads, engineFiles];
   const folder = host.env.KIBITZ_DATA_DIR ? dataDir : cacheFolderOf(host);
   const file = join(folder, `uci-${digestOf(JSON.stringify(choice)).slice(0, 32)}`);

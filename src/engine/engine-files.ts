@@ -6,7 +6,7 @@ import { statsOf } from "./file-integrity.ts";
 /** Returns a text that changes when an engine file changes. Does not read the content, because a file can have 99 MB. */
 export async function stateOfEngineFiles(where: NativeSearch): Promise<string> {
   const modules = wasmBuilds.map(({ package: name, loader }) => installedFiles(name, loader));
-  const native = await findExecutables(where, () => {});
-  const files = [...native, ...(await Promise.all(modules)).flatMap((found = []) => found)];
+  const { named, installed } = await findExecutables(where, () => {});
+  const files = [...named, ...installed, ...(await Promise.all(modules)).flatMap((found = []) => found)];
   return files.map((file) => `${file} ${statsOf([file])}`).join("\n");
 }

@@ -1,4 +1,6 @@
+import { isAbsolute, join } from "node:path";
 import { didYouMean } from "../text/nearest-name.ts";
+import { homeOf } from "./home.ts";
 import type { Setting } from "./setting.ts";
 import { type Config, settings } from "./settings.ts";
 
@@ -21,7 +23,21 @@ export function loadConfig(environment: Environment, others: readonly string[] =
   if (complaints.length > 0) {
     throw new ConfigError(complaints.join("\n"));
   }
-  return Object.freeze({ ...Object.fromEntries(entries), searchPath: environment.PATH ?? "" }) as Config;
+  return Object.freeze({
+    ...Object.fromEntries(entries),
+    searchPath: environment.PATH ?? "",
+    dataHome: dataHomeOf(environment),
+  }) as Config;
+}
+
+/** Ignores a relative `XDG_DATA_HOME`, as https://specifications.freedesktop.org/basedir/latest/ requires. */
+function dataHomeOf(environment: Environment): string | undefined {
+  const { XDG_DATA_HOME: dataHome = "" } = environment;
+  if (isAbsolute(dataHome)) {
+    return dataHome;
+  }
+  const home = homeOf(environment);
+  return home === undefined ? undefined : join(home, ".local", "share");
 }
 
 function valueOfSetting(setting: Setting<unknown>, environment: Environment, complaints: string[]): unknown {

@@ -20,14 +20,14 @@ export async function openEngines(
   signal: AbortSignal,
   { asked, onSandbox, onStarted }: OpenEnginesOptions = {},
 ): Promise<Engines> {
-  const { hashMb, threads, engineMemoryMb, defaultEngine, nativeEngines, searchPath } = config;
+  const { hashMb, threads, engineMemoryMb, defaultEngine, nativeEngines, searchPath, dataHome } = config;
   const settings = { hashMb, threads };
   try {
     const sandbox = await createSandbox({ userName: config.engineUser, hide: config.dataDir });
     onSandbox?.(sandbox);
     const backends = [
       createWasmBackend(settings, sandbox),
-      createNativeBackend(settings, { files: nativeEngines, searchPath }, sandbox, log),
+      createNativeBackend(settings, { files: nativeEngines, searchPath, dataHome }, sandbox, log),
     ];
     return await startEngines(
       {

@@ -224,4 +224,6 @@ export type Config = {
 } & {
   /** The environment variable PATH. Native engines are searched for in its folders. */
   readonly searchPath: string;
+  /** The folder for data of the user who runs Kibitz. Undefined if the user has no home. */
+  readonly dataHome: string | undefined;
 };

@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, mkdirSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import type { NativeSearch } from "../../../src/engine/backends/native/find-executables.ts";
 import { createNativeBackend } from "../../../src/engine/backends/native/index.ts";
 import type { EngineBuild } from "../../../src/engine/engine.ts";
 import { digestOf } from "../../../src/engine/file-integrity.ts";
@@ -29,15 +30,12 @@ function fakeEngine({ comment = "", ...options }: FakeEngineOptions & { readonly
 /** Returns the path of a fake engine that passes the server's test of engines. */
 const goodEngine = (comment = "") => fakeEngine({ learned: true, iterationMs: 1, comment });
 
-async function discover(
-  where: { readonly files?: readonly string[]; readonly searchPath?: string },
-  { signal = forever, times = defaultWatchTimes } = {},
-) {
+async function discover(where: Partial<NativeSearch>, { signal = forever, times = defaultWatchTimes } = {}) {
   const warnings: string[] = [];
   const warn: Log["warn"] = (fields, message) => warnings.push(`${message}: ${JSON.stringify(fields)}`);
   const backend = createNativeBackend(
     settings,
-    { files: where.files, searchPath: where.searchPath ?? "" },
+    { files: where.files, searchPath: where.searchPath ?? "", dataHome: where.dataHome },
     noSandbox,
     { ...silentLog, warn },
     times,
@@ -178,6 +176,46 @@ describe("engines on the PATH", () => {
   testWith("native")("the search for engines on the PATH finds the installed Stockfish", async () => {
     const { builds } = await discover({ searchPath: process.env.PATH ?? "" });
     expect(builds).toContainEqual(expect.objectContaining({ family: "stockfish", path: "native" }));
+  });
+});
+
+describe("installed engines", () => {
+  /** Returns the folder for the user's data, with these engines in the folder of installed engines. */
+  function dataHomeWith(engines: Readonly<Record<string, string>>): string {
+    const dataHome = createFolder();
+    const folder = join(dataHome, "kibitz", "engines");
+    mkdirSync(folder, { recursive: true });
+    for (const [name, file] of Object.entries(engines)) {
+      copyFileSync(file, join(folder, name));
+    }
+    return dataHome;
+  }
+
+  test("an installed engine is listed, but not the rest of an interrupted installation", async () => {
+    const dataHome = dataHomeWith({ "fake-1.0": goodEngine(), ".unfinished": goodEngine("# unfinished") });
+    const { builds } = await discover({ dataHome });
+    const files = builds.map((build) => build.file);
+    expect(files.filter((file) => file.startsWith(dataHome))).toEqual([
+      join(dataHome, "kibitz", "engines", "fake-1.0"),
+    ]);
+  });
+
+  test("an engine on the PATH replaces the installed engine of the same id", async () => {
+    const onPath = goodEngine("# on the PATH");
+    const dataHome = dataHomeWith({ "fake-1.0": goodEngine() });
+    const { builds } = await discover({ searchPath: dirname(onPath), dataHome });
+    expect(builds.filter(({ family }) => family === "fake").map(({ id, file }) => [id, file])).toEqual([
+      ["fake-1.0", onPath],
+    ]);
+  });
+
+  test.each([
+    ["is none", () => []],
+    ["names an engine", () => [goodEngine("# named")]],
+  ])("an installed engine is not used if KIBITZ_NATIVE_ENGINES %s", async (_, create) => {
+    const files = create();
+    const { builds } = await discover({ files, dataHome: dataHomeWith({ "fake-1.0": goodEngine() }) });
+    expect(builds.map((build) => build.file)).toEqual(files);
   });
 });
 

@@ -20,19 +20,25 @@ export async function discoverNative(
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
+  const culprit = where.files ? "KIBITZ_NATIVE_ENGINES names a file" : "an installed engine is a file";
   const onUnusable = (file: string, error: unknown) =>
-    log.warn({ file, error: String(error) }, "KIBITZ_NATIVE_ENGINES names a file that cannot be run");
-  const found = await Promise.all(
-    (await findExecutables(where, onUnusable)).map((file) =>
-      identify(file, settings, sandbox, times, log, signal),
-    ),
-  );
+    log.warn({ file, error: String(error) }, `${culprit} that cannot be run`);
+  const found = await findExecutables(where, onUnusable);
+  const identified = (files: readonly string[]) =>
+    Promise.all(files.map((file) => identify(file, settings, sandbox, times, log, signal)));
+  const [named, installed] = await Promise.all([identified(found.named), identified(found.installed)]);
   const builds = new Map<string, EngineBuild>();
-  for (const build of found.flat()) {
+  const isTaken = (id: string) => builds.values().some((other) => other.id === id);
+  for (const build of named.flat()) {
     const { id, sha256 } = build;
     if (!builds.has(sha256)) {
-      const taken = builds.values().some((other) => other.id === id);
-      builds.set(sha256, taken ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build);
+      builds.set(sha256, isTaken(id) ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build);
+    }
+  }
+  for (const build of installed.flat()) {
+    // Leave out an installed engine if the PATH has one of the same id.
+    if (!isTaken(build.id)) {
+      builds.set(build.sha256, build);
     }
   }
   return [...builds.values()];
