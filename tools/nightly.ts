@@ -1,4 +1,4 @@
-/** `npx node tools/nightly.ts fuzz image` runs only these two long tests. A run of all tests writes `docs/measured.md`. */
+/** `npx node tools/nightly.ts fuzz image` runs only these two steps. Each step that passes replaces its block of `docs/measured.md`. */
 import { execFileSync, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, openSync, readFileSync, rmSync } from "node:fs";
@@ -6,66 +6,7 @@ import { delimiter, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { describeRun, writeMeasured } from "../bench/measured.ts";
 import type { TestResult } from "../test/support/test-result.ts";
-
-interface Step {
-  readonly command: string;
-  readonly guards: string;
-  readonly programs?: readonly string[];
-  readonly asRoot?: true;
-}
-
-const steps: Readonly<Record<string, Step>> = {
-  tests: {
-    command:
-      'npm run lane -- nightly; code=$?; node tools/check-promises.ts --nightly "$TEST_RESULTS" || code=1; exit $code',
-    guards:
-      "all *.nightly.test.ts: kills, isolation, movetime, overload, memory, the rehearsal of alerts, balancers, the match",
-  },
-  fuzz: {
-    command: "FUZZ_MINUTES=10 npm run lane -- fuzz",
-    guards: "no input breaks a parser, a codec or the service",
-    programs: ["python3"],
-  },
-  properties: {
-    command:
-      'export FUZZ_SEED=$(od -An -N4 -tu4 /dev/urandom | tr -d " "); files=$(grep -rl fc.assert test --include="*.test.ts"); echo "To run this again: FUZZ_SEED=$FUZZ_SEED npx vitest run" $files; vitest run $files',
-    guards: "the property tests of npm test, with a random seed",
-  },
-  referee: {
-    command: "FUZZ_FENS=200000 npm run lane -- fuzz referee",
-    guards: "positions are valid exactly if python-chess or the written policy says so",
-    programs: ["python3"],
-  },
-  positions: {
-    command: "FUZZ_POSITIONS=2000 npm run lane -- fuzz positions",
-    guards: "every move and mate of an answer is right, by python-chess",
-    programs: ["python3"],
-  },
-  simulation: {
-    command: "node test/simulation/run.ts --for 3600",
-    guards: "no order of failures breaks an invariant, with random seeds for an hour",
-  },
-  openapi: {
-    command: "npm run lane -- openapi --max-examples 500",
-    guards: "the service answers as its OpenAPI document says",
-    programs: ["python3"],
-  },
-  soak: {
-    command: "npm run soak -- 10",
-    guards: "ten minutes at 80 % load: below 200 MB, no wrong answer",
-  },
-  image: {
-    command: "node tools/image/try-image.ts",
-    guards: "the image is reproducible, starts and answers",
-    programs: ["podman", "runc", "mmdebstrap"],
-    asRoot: true,
-  },
-  // Run this step last, because the other steps do not expect the engine that it installs.
-  older: {
-    command: "npm run lane -- older; code=$?; npm prune --no-save >/dev/null || code=1; exit $code",
-    guards: "an older engine version beside the newest",
-  },
-};
+import { type Step, steps } from "./nightly-steps.ts";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const folder = join(root, "nightly");
@@ -85,24 +26,22 @@ for (const signal of ["SIGINT", "SIGTERM"] as const) {
 
 mkdirSync(folder, { recursive: true });
 const summary: string[] = [];
-const published: string[] = [];
 for (const name of Object.keys(steps).filter((each) => wanted.includes(each))) {
   const step = steps[name];
   if (step !== undefined && !interrupted.signal.aborted) {
     const result = lackOf(step) ?? (await run(name, step));
     console.log(`${new Date().toISOString()} ${name}: ${result}`);
     summary.push(`  ${name.padEnd(10)} ${result} (${step.guards})`);
-    published.push(`- **${name}** (${step.guards}): ${result.split("\n", 1)[0]}`, ...measuredBy(name));
-    if (!result.startsWith("passed") && !(result.startsWith("not run") && !process.env.CI)) {
+    if (result.startsWith("passed")) {
+      const run = `${describeRun(`npx node tools/nightly.ts ${name}`)}: ${result}.`;
+      writeMeasured(`nightly ${name}`, [run, measuredBy(name).join("\n")].join("\n\n"));
+    } else if (!result.startsWith("not run") || process.env.CI) {
       process.exitCode = 1;
     }
   }
 }
 if (interrupted.signal.aborted) {
   process.exitCode = 1;
-}
-if (process.argv.length === 2 && !interrupted.signal.aborted) {
-  writeMeasured("nightly", `${describeRun("npx node tools/nightly.ts")}.\n\n${published.join("\n")}`);
 }
 const commit = execFileSync("git", ["describe", "--always", "--dirty"], { cwd: root, encoding: "utf8" });
 console.log(`\nNightly steps at ${commit}${summary.join("\n")}`);
@@ -119,7 +58,7 @@ function lackOf({ programs = [], asRoot }: Step): string | undefined {
 function measuredBy(name: string): readonly string[] {
   const log = join(folder, `${name}.log`);
   const lines = existsSync(log) ? readFileSync(log, "utf8").split("\n") : [];
-  return lines.filter((line) => line.startsWith("measured: ")).map((line) => `  - ${line.slice(10)}`);
+  return lines.filter((line) => line.startsWith("measured: ")).map((line) => `- ${line.slice(10)}`);
 }
 
 /** Returns a text that begins with `passed`, `failed` or `not run`. */
