@@ -1,3 +1,4 @@
+import { createHmac, randomBytes } from "node:crypto";
 import type { RequestContext } from "../request/context.ts";
 import { outsideRequests } from "../request/owner.ts";
 import { after, now } from "../time/time.ts";
@@ -17,15 +18,22 @@ export type CallFields = Pick<
   "method" | "request" | "key" | "limit" | "engine" | "depth" | "cached" | "queueMs" | "engineMs" | "err"
 >;
 
+/**
+ * - `truncated`: the network, such as 203.0.113.0/24 or 2001:db8:7::/48
+ * - `hashed`: the same hash for a caller during one day
+ */
+type AddressForm = "none" | "truncated" | "hashed" | "full";
+
 /** Writes the log line of a call. */
 export type CallLine = (request: RequestContext, end: CallEnd) => void;
 
 export function createCallLine(
   log: Log,
-  showAddress: (address: string) => string | undefined,
+  addresses: AddressForm,
   level: "info" | "debug" = "info",
   refusalLinesMax = usualRefusalLinesMax,
 ): CallLine {
+  const showAddress = createAddressShower(addresses);
   const hasLine = createRefusalSummary(log, refusalLinesMax);
   return ({ id: requestId, protocol, traceparent }, { code, startedAt, endedAt, address, fields }) => {
     const ms = Math.round(((endedAt ?? now()) - startedAt) * 10) / 10;
@@ -80,4 +88,34 @@ function createRefusalSummary(log: Log, linesMax: number): (code: string) => boo
     unlogged.set(code, (unlogged.get(code) ?? 0) + 1);
     return false;
   };
+}
+
+const dayMs = 86_400_000;
+
+export function createAddressShower(form: AddressForm, clock = now): (address: string) => string | undefined {
+  switch (form) {
+    case "none":
+      return () => undefined;
+    case "truncated":
+      return truncated;
+    case "hashed": {
+      let secret = { day: -1, bytes: randomBytes(32) };
+      return (address) => {
+        const day = Math.floor(clock() / dayMs);
+        if (day !== secret.day) {
+          secret = { day, bytes: randomBytes(32) };
+        }
+        return createHmac("sha256", secret.bytes).update(address).digest("hex").slice(0, 16);
+      };
+    }
+    case "full":
+      return (address) => address;
+  }
+}
+
+function truncated(address: string): string {
+  if (address.includes(":")) {
+    return `${address.split(":", 3).join(":")}::/48`;
+  }
+  return address.includes(".") ? `${address.split(".", 3).join(".")}.0/24` : address;
 }

@@ -15,7 +15,6 @@ import { createWebPage } from "../http/pages/web-page.ts";
 import { createWelcome } from "../http/pages/welcome.ts";
 import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import { createAddressShower } from "../log/show-address.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createRpcPathTest } from "../request/context.ts";
 import { serviceNames } from "../services/implementations.ts";
@@ -93,8 +92,10 @@ export async function startApp(
   let stopped: Promise<void> | undefined;
 
   const meter = metrics?.meter;
-  const showAddress = createAddressShower(config.logAddresses);
-  const reportCall = createReportCall(createCallLine(log, showAddress, "info", refusalLinesMax), meter);
+  const reportCall = createReportCall(
+    createCallLine(log, config.logAddresses, "info", refusalLinesMax),
+    meter,
+  );
   const failed = async (error: unknown): Promise<never> => {
     await opening.then((engines) => engines[Symbol.asyncDispose]()).catch(() => {});
     await open.disposeAsync();

@@ -121,10 +121,7 @@ export function createHealthAndReflection(
   meter: Meter | undefined,
 ): RequestHandler {
   const implementations = createToolImplementations(state);
-  const reportCall = createReportCall(
-    createCallLine(log, () => undefined, "debug"),
-    meter,
-  );
+  const reportCall = createReportCall(createCallLine(log, "none", "debug"), meter);
   const calls = createCalls(implementations, [withReport(reportCall)]);
   const services = implementations.map(({ service }) => service);
   return createConnectAdapter({ handlers: createHandlers({ services, calls, bodies }), bodies });

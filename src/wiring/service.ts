@@ -14,7 +14,6 @@ import { createRules, type Rules } from "../calls/rules.ts";
 import type { Engines } from "../engine/engines.ts";
 import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
-import { createAddressShower } from "../log/show-address.ts";
 import type { Meter } from "../metrics/meter.ts";
 import { createCharge } from "../services/charge.ts";
 import { createImplementations } from "../services/implementations.ts";
@@ -58,7 +57,7 @@ export function createService(
     shared,
     meter,
     ending,
-    reportCall = createReportCall(createCallLine(log, createAddressShower(config.logAddresses)), meter),
+    reportCall = createReportCall(createCallLine(log, config.logAddresses), meter),
   }: ServiceOptions = {},
 ): Service {
   const beginWork = createTimeSlicer();

@@ -49,14 +49,14 @@ function recording(level?: "debug") {
   const lines: unknown[] = [];
   const write = (of: string) => (fields: Parameters<Log["info"]>[0]) => lines.push([of, fields.code]);
   const log = { ...silentLog, debug: write("debug"), info: write("info"), error: write("error") };
-  return { lines, log: withReport(createCallLine(log, () => undefined, level)) };
+  return { lines, log: withReport(createCallLine(log, "none", level)) };
 }
 
 test("a finished call writes a log line with the method, protocol, code and duration", async () => {
   const lines: unknown[] = [];
   const log = { ...silentLog, info: (fields: object, message: string) => lines.push([message, fields]) };
   const { request: context } = localCall(evaluate);
-  await ask(evaluate, withReport(createCallLine(log, () => undefined)), async () => one, {
+  await ask(evaluate, withReport(createCallLine(log, "none")), async () => one, {
     request: { ...context, id: "id-1", protocol: "grpc" },
   });
   expect(lines).toEqual([

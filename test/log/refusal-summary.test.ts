@@ -17,10 +17,7 @@ function start() {
   const counted: (string | undefined)[] = [];
   const meter = { call: ({ code }: { readonly code: string }) => counted.push(code) };
   const log = { ...silentLog, info: keep, error: keep };
-  const report = createReportCall(
-    createCallLine(log, () => undefined),
-    meter,
-  );
+  const report = createReportCall(createCallLine(log, "none"), meter);
   const call = (code: string, times: number) => {
     for (let count = 0; count < times; count++) {
       report(localContext(), { code, startedAt: 0, address: "", fields: {} });

@@ -114,7 +114,7 @@ export function startNode({
   const hasNonsense = faults.some(({ kind }) => kind === "engine answers nonsense");
   const log = createLog();
   const degraded = createDegraded();
-  const reportCall = createCallLine(log, () => undefined);
+  const reportCall = createCallLine(log, "none");
   const reportRefused = createRefusalReport(reportCall, ({ address }) => address);
   const active = new Set<SentCall>();
   const connections = new Set<AbortController>();

@@ -37,10 +37,7 @@ test.each<[string, string, object, (wait: () => Promise<never>) => Partial<MadeU
     const lines: LogFields[] = [];
     const log = { ...silentLog, info: (fields: LogFields) => void lines.push(fields) };
     const gateway = madeUpGateway({ refused: async () => {}, ...options(wait) });
-    const reportRefused = createRefusalReport(
-      createCallLine(log, () => undefined),
-      () => "",
-    );
+    const reportRefused = createRefusalReport(createCallLine(log, "none"), () => "");
     const { base } = await startListener([gateway], {}, undefined, { reportRefused });
     const leaving = request(base + path, {
       method: "POST",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createAddressShower } from "../../src/log/show-address.ts";
+import { createAddressShower } from "../../src/log/call-line.ts";
 
 test.each([
   ["203.0.113.77", "203.0.113.0/24"],
