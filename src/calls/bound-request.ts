@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, type DescMethod, ScalarType } from "@bufbuild/protobuf";
 import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { costOfBytes, errorFromViolations, KibitzError, withCost } from "../errors/errors.ts";
+import { wellFormedJson } from "../text/json.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { countJson, type JsonCount, membersMax, nestingMax } from "../text/json-scan.ts";
 import { batchMethods, requestMaxBytes } from "./policy.ts";
@@ -21,6 +22,22 @@ export function listOfBatch({ input }: DescMethod): MessageList {
     throw new Error(`${input}: a batch has one list of requests`);
   }
   return list as MessageList;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/**
+ * Returns a JSON text without its byte order mark and without halves of surrogate pairs. Throws a KibitzError if the bytes are
+ * not UTF-8. Does not parse the text.
+ */
+export function jsonFromBytes(bytes: Uint8Array): string {
+  let text: string;
+  try {
+    text = utf8.decode(bytes);
+  } catch {
+    throw malformed("The body is not valid UTF-8.", bytes.length);
+  }
+  return wellFormedJson(text);
 }
 
 /** Throws a KibitzError for a JSON text that would take long to parse or decode. */

@@ -1,6 +1,6 @@
 import type { DescMethod, Message } from "@bufbuild/protobuf";
 import { KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
-import type { Plain } from "../text/json-object.ts";
+import type { Plain } from "../text/json.ts";
 import { keysOfPointer } from "../text/json-pointer.ts";
 import { holdsKey } from "../text/keys-in-text.ts";
 import type { ReadCall } from "./call.ts";

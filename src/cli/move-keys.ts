@@ -1,6 +1,6 @@
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { echo } from "../text/echo.ts";
-import { isJsonObject } from "../text/json-object.ts";
+import { isJsonObject } from "../text/json.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import { linesOfFile } from "./lines-of-file.ts";
 import { plural } from "./style.ts";

@@ -19,7 +19,7 @@ import { readJsonObject } from "../protocols/json/json-text.ts";
 import { withoutControls } from "../text/controls.ts";
 import { decodeText } from "../text/decode-text.ts";
 import { echo, nameOfJson } from "../text/echo.ts";
-import type { Plain } from "../text/json-object.ts";
+import type { Plain } from "../text/json.ts";
 import { pointerStep } from "../text/json-pointer.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";

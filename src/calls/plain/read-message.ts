@@ -11,7 +11,7 @@ import { FeatureSet_FieldPresence } from "@bufbuild/protobuf/wkt";
 import type { ErrorCode } from "../../errors/catalog.ts";
 import { type Violation, violationsMax } from "../../errors/errors.ts";
 import { echo, nameOfJson } from "../../text/echo.ts";
-import { isJsonObject } from "../../text/json-object.ts";
+import { isJsonObject } from "../../text/json.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { movesInText } from "../../text/moves-in-text.ts";
 import { didYouMean, nearestName } from "../../text/nearest-name.ts";

@@ -3,12 +3,12 @@ import { base64Decode } from "@bufbuild/protobuf/wire";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { compressedFlag, encodeEnvelope } from "@connectrpc/connect/protocol";
 import { compressionGzip } from "@connectrpc/connect-node";
+import { jsonFromBytes } from "../../calls/bound-request.ts";
 import { rpcMaxBytesOf } from "../../calls/policy.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { type BodyBudget, type CountBytes, readBytes, refuseManyParts } from "../../http/body-budget.ts";
 import { hasArrived, type NodeRequest } from "../../http/message.ts";
 import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
-import { jsonFromBytes } from "../../text/well-formed-json.ts";
 import { connectErrorFrom } from "./errors.ts";
 
 /** The number of bytes before a message in the body: one byte for flags and four bytes for the length. */

@@ -9,7 +9,7 @@ import {
   withCost,
 } from "../../errors/errors.ts";
 import { echo, nameOfJson } from "../../text/echo.ts";
-import { isJsonObject, type Plain } from "../../text/json-object.ts";
+import { isJsonObject, type Plain } from "../../text/json.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import type { JsonCount } from "../../text/json-scan.ts";
 

@@ -2,13 +2,13 @@ import { promisify } from "node:util";
 import { gunzip, inflate } from "node:zlib";
 import { parse } from "content-type";
 import type { AdmittedCall } from "../../access/admit-call.ts";
+import { jsonFromBytes } from "../../calls/bound-request.ts";
 import { costOfBytes, errorFromViolations, KibitzError, type Violation } from "../../errors/errors.ts";
 import { type BodyBudget, readBytes } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import { ClientDisconnected, contextOf, outcomeOf } from "../../request/context.ts";
 import { echo } from "../../text/echo.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
-import { jsonFromBytes } from "../../text/well-formed-json.ts";
 
 /** Reads a JSON body. Throws a KibitzError, or ClientDisconnected if the client disconnects before the end of the body. */
 export async function readJsonText(

@@ -7,7 +7,7 @@ import { readMaxBytesOf, requestMaxBytes } from "../../calls/policy.ts";
 import { createPlainReader, type PlainReaderOptions } from "../../calls/read-plain.ts";
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
-import type { Plain } from "../../text/json-object.ts";
+import type { Plain } from "../../text/json.ts";
 import type { BeginWork, Turn } from "../../thread/event-loop.ts";
 import { parseJsonObject, readJsonObject } from "./json-text.ts";
 import { queryOf, readJsonText } from "./read-json.ts";

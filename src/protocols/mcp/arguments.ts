@@ -2,7 +2,7 @@ import { GameService } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { MovesOfPgn, PlayedMoves } from "../../calls/rulebook.ts";
 import { errorFromUnknown, errorFromViolations, type Violation } from "../../errors/errors.ts";
 import { echo, nameOfJson } from "../../text/echo.ts";
-import type { Plain } from "../../text/json-object.ts";
+import type { Plain } from "../../text/json.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
 import { movesInText } from "../../text/moves-in-text.ts";
 import { didYouMean } from "../../text/nearest-name.ts";

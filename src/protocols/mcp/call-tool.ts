@@ -2,7 +2,7 @@ import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { PlayedMoves, PlayedPosition } from "../../calls/rulebook.ts";
 import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import { durationText } from "../../text/duration-text.ts";
-import type { Plain } from "../../text/json-object.ts";
+import type { Plain } from "../../text/json.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
 import { correctArguments, playedMovesOf, readArguments } from "./arguments.ts";
 import type { Caller } from "./caller.ts";

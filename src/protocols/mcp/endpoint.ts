@@ -23,7 +23,7 @@ import {
   outcomeOf,
   type RequestOutcome,
 } from "../../request/context.ts";
-import { isJsonObject, type Plain } from "../../text/json-object.ts";
+import { isJsonObject, type Plain } from "../../text/json.ts";
 import { every, now } from "../../time/time.ts";
 import { type Answerers, createCaller } from "./caller.ts";
 import {

@@ -1,6 +1,6 @@
 import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import type { Plain } from "../../text/json-object.ts";
+import type { Plain } from "../../text/json.ts";
 import type { Caller } from "./caller.ts";
 import { type NamedMove, type PlainScore, scoreText } from "./text.ts";
 import type { Report } from "./tool.ts";

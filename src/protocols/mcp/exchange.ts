@@ -2,7 +2,7 @@ import { createMcpHandler, SUPPORTED_PROTOCOL_VERSIONS } from "@modelcontextprot
 import { KibitzError } from "../../errors/errors.ts";
 import { type NodeRequest, preferredType } from "../../http/message.ts";
 import { echo } from "../../text/echo.ts";
-import type { Plain } from "../../text/json-object.ts";
+import type { Plain } from "../../text/json.ts";
 import { refusedAnswer } from "./refusals.ts";
 import { createServer, type Peer } from "./server.ts";
 

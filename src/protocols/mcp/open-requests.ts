@@ -1,4 +1,4 @@
-import { isJsonObject, type Plain } from "../../text/json-object.ts";
+import { isJsonObject, type Plain } from "../../text/json.ts";
 
 /** The requests of one array of messages. Their answers are sent together, as an array. */
 export interface Batch {

@@ -4,7 +4,7 @@ import type { Calls } from "../../calls/create-calls.ts";
 import { createPlainWriter } from "../../calls/plain/write-message.ts";
 import { createPlainReader, type PlainReaderOptions } from "../../calls/read-plain.ts";
 import { refuseViolations } from "../../errors/errors.ts";
-import type { Plain } from "../../text/json-object.ts";
+import type { Plain } from "../../text/json.ts";
 
 /** Accepts and returns the same JSON as `/v1`, but without HTTP. All methods reject with KibitzErrors. */
 export type PlainCalls = ReturnType<typeof createPlainCalls>;

@@ -1,5 +1,5 @@
 import { KibitzError } from "../../errors/errors.ts";
-import type { Plain } from "../../text/json-object.ts";
+import type { Plain } from "../../text/json.ts";
 
 export const notJson = -32700;
 export const invalidRequest = -32600;

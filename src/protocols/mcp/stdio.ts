@@ -2,8 +2,8 @@ import { isUtf8 } from "node:buffer";
 import { type Readable, Transform, type Writable } from "node:stream";
 import { deserializeMessage } from "@modelcontextprotocol/server";
 import { StdioServerTransport, serveStdio } from "@modelcontextprotocol/server/stdio";
-import type { Plain } from "../../text/json-object.ts";
-import { wellFormedJson } from "../../text/well-formed-json.ts";
+import type { Plain } from "../../text/json.ts";
+import { wellFormedJson } from "../../text/json.ts";
 import { type Batch, createOpenRequests } from "./open-requests.ts";
 import {
   batchVersion,

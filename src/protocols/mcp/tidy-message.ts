@@ -1,6 +1,5 @@
-import { isJsonObject, type Plain } from "../../text/json-object.ts";
+import { isJsonObject, type Plain, wellFormedJson } from "../../text/json.ts";
 import { countJson, membersMax } from "../../text/json-scan.ts";
-import { wellFormedJson } from "../../text/well-formed-json.ts";
 
 /** Null members are removed only in this many levels of a message. The first level is `params`. */
 const tidyLevels = 4;

@@ -1,4 +1,4 @@
-import type { Plain } from "../../text/json-object.ts";
+import type { Plain } from "../../text/json.ts";
 import type { Caller } from "./caller.ts";
 import type { ObjectSchema } from "./schema.ts";
 

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
+import { jsonFromBytes } from "../../../src/calls/bound-request.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { explainJson, readJsonObject } from "../../../src/protocols/json/json-text.ts";
-import { jsonFromBytes } from "../../../src/text/well-formed-json.ts";
 import { createRandom } from "../../support/random.ts";
 
 function objectOf(body: string | Uint8Array) {

@@ -1,5 +1,5 @@
 import { errorFromViolations } from "../../../errors/errors.ts";
-import type { Plain } from "../../../text/json-object.ts";
+import type { Plain } from "../../../text/json.ts";
 import { numbered } from "../../../text/numbered-moves.ts";
 import { wrongType } from "../arguments.ts";
 import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";

@@ -1,5 +1,5 @@
 import { GameService } from "../../../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { Plain } from "../../../text/json-object.ts";
+import type { Plain } from "../../../text/json.ts";
 import { numbered } from "../../../text/numbered-moves.ts";
 import { playedMovesOf } from "../arguments.ts";
 import type { Caller } from "../caller.ts";

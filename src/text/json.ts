@@ -1,4 +1,9 @@
-import { costOfBytes, errorFromViolations, withCost } from "../errors/errors.ts";
+/** A JSON object. */
+export type Plain = Readonly<Record<string, unknown>>;
+
+export function isJsonObject(json: unknown): json is Plain {
+  return typeof json === "object" && json !== null && !Array.isArray(json);
+}
 
 /** Backslashes in pairs, which escape each other, and then an escaped surrogate pair or an escaped half of a pair. */
 const escapes =
@@ -18,23 +23,4 @@ export function wellFormedJson(text: string): string {
   return whole.replace(escapes, (found, backslashes: string, escaped: string) =>
     escaped.length === halfLength ? `${backslashes}\\ufffd` : found,
   );
-}
-
-const utf8 = new TextDecoder("utf-8", { fatal: true });
-
-/**
- * Returns a JSON text without its byte order mark and without halves of surrogate pairs. Throws a KibitzError if the bytes are
- * not UTF-8. Does not parse the text.
- */
-export function jsonFromBytes(bytes: Uint8Array): string {
-  try {
-    return wellFormedJson(utf8.decode(bytes));
-  } catch {
-    const violation = {
-      pointer: "",
-      code: "malformed_json",
-      message: "The body is not valid UTF-8.",
-    } as const;
-    throw withCost(errorFromViolations([violation]), costOfBytes(bytes.length));
-  }
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { wellFormedJson } from "../../src/text/well-formed-json.ts";
+import { wellFormedJson } from "../../src/text/json.ts";
 
 test.each([
   [String.raw`{"\ud800":"\uDFFF"}`, String.raw`{"\ufffd":"\ufffd"}`],
