@@ -7,7 +7,7 @@ import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import { errorFromViolations } from "../errors/errors.ts";
 import { echo } from "../text/echo.ts";
-import { type BeginWork, inTurns } from "../thread/event-loop.ts";
+import { type BeginWork, inTurns } from "../thread/time-slices.ts";
 import {
   type AnalysisRequest,
   depthLimitOf,

@@ -7,7 +7,7 @@ import { isPlainMove } from "../chess/written-move.ts";
 import { costOfBytes, costOfMoves, errorFromViolations, KibitzError, withCost } from "../errors/errors.ts";
 import { playMoves, playPgn } from "../game/game.ts";
 import { readSentGame } from "../game/read-sent-game.ts";
-import { type BeginWork, inTurns } from "../thread/event-loop.ts";
+import { type BeginWork, inTurns } from "../thread/time-slices.ts";
 import type { Call } from "./call.ts";
 
 export interface PlayedMoves {

@@ -17,7 +17,7 @@ import { type Answerers, createCaller } from "../protocols/mcp/caller.ts";
 import { createPlainCalls } from "../protocols/mcp/plain-calls.ts";
 import type { Peer } from "../protocols/mcp/server.ts";
 import { withoutControls } from "../text/controls.ts";
-import { createTimeSlicer } from "../thread/event-loop.ts";
+import { createTimeSlicer } from "../thread/time-slices.ts";
 import { ConfigError } from "../wiring/config.ts";
 import { ask } from "./ask.ts";
 import { type Command, type CommandInput, exitCode } from "./command.ts";

@@ -4,7 +4,7 @@ import type { Analyzer } from "../analysis/analyzer.ts";
 import { flowOf } from "../analysis/fair-queue.ts";
 import type { Call } from "../calls/call.ts";
 import { KibitzError } from "../errors/errors.ts";
-import type { BeginWork } from "../thread/event-loop.ts";
+import type { BeginWork } from "../thread/time-slices.ts";
 import { now, sleep } from "../time/time.ts";
 import type { Charge } from "./charge.ts";
 import type { Validate } from "./validate.ts";

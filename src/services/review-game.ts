@@ -8,7 +8,7 @@ import { KibitzError } from "../errors/errors.ts";
 import { annotate } from "../game/annotate.ts";
 import type { Openings } from "../game/find-opening.ts";
 import { createReviewer, type MoveReview } from "../game/review.ts";
-import { inTurns, type Turn } from "../thread/event-loop.ts";
+import { inTurns, type Turn } from "../thread/time-slices.ts";
 import { now } from "../time/time.ts";
 import { inSpan } from "../tracing/spans.ts";
 import { retryOverloaded, runConcurrently } from "./many-searches.ts";

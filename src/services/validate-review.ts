@@ -12,7 +12,7 @@ import {
 import { type PgnGame, textBefore } from "../game/read-pgn.ts";
 import { readSentGame } from "../game/read-sent-game.ts";
 import { holdsKey } from "../text/keys-in-text.ts";
-import { inTurns, type Turn } from "../thread/event-loop.ts";
+import { inTurns, type Turn } from "../thread/time-slices.ts";
 
 export interface ValidatedReview {
   readonly game: Game;

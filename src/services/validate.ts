@@ -13,7 +13,7 @@ import { searchOfReview } from "../calls/convert-review.ts";
 import { costOf } from "../calls/policy.ts";
 import type { Rules } from "../calls/rules.ts";
 import { costOfMoves, KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
-import type { BeginWork } from "../thread/event-loop.ts";
+import type { BeginWork } from "../thread/time-slices.ts";
 import { readReview, type ValidatedReview, validateReview } from "./validate-review.ts";
 
 const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;

@@ -28,7 +28,7 @@ import { createPlainCalls } from "../protocols/mcp/plain-calls.ts";
 import { allowedHosts } from "../protocols/mcp/senders.ts";
 import { contextOf, mcpPath } from "../request/context.ts";
 import { apiServices, createToolImplementations } from "../services/implementations.ts";
-import type { EventLoopLag } from "../thread/event-loop.ts";
+import type { EventLoopLag } from "../thread/overload.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 

@@ -20,7 +20,7 @@ import { createImplementations } from "../services/implementations.ts";
 import { createValidate, type Validate } from "../services/validate.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
 import type { AnswerCache, AnswerStore } from "../storage/ports.ts";
-import { type BeginWork, createTimeSlicer } from "../thread/event-loop.ts";
+import { type BeginWork, createTimeSlicer } from "../thread/time-slices.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
 

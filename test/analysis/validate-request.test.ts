@@ -5,7 +5,7 @@ import { createPositionCache, validateRequest } from "../../src/analysis/validat
 import type { PositionInput } from "../../src/chess/position.ts";
 import { movesAtOnce, validatePosition } from "../../src/chess/validate-position.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
-import { createTimeSlicer } from "../../src/thread/event-loop.ts";
+import { createTimeSlicer } from "../../src/thread/time-slices.ts";
 import { startFen } from "../chess/validated.ts";
 import { buildOf } from "../engine/build-of.ts";
 import { knownEngines, requestOf } from "./made-up.ts";

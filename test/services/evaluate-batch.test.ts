@@ -6,7 +6,7 @@ import { localCall } from "../../src/calls/call.ts";
 import { errorFromViolations, KibitzError } from "../../src/errors/errors.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { createBatchEvaluation } from "../../src/services/batch.ts";
-import { createTimeSlicer } from "../../src/thread/event-loop.ts";
+import { createTimeSlicer } from "../../src/thread/time-slices.ts";
 
 const { input } = AnalysisService.method.evaluateBatch;
 

@@ -5,7 +5,7 @@ import type { Analyzer } from "../../src/analysis/analyzer.ts";
 import type { Followed } from "../../src/analysis/flight.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { type ReviewOptions, type ReviewStep, reviewGame } from "../../src/services/review-game.ts";
-import { createTimeSlicer } from "../../src/thread/event-loop.ts";
+import { createTimeSlicer } from "../../src/thread/time-slices.ts";
 import { evaluate, gameOf } from "../game/games.ts";
 
 const game = gameOf("1. e4 e5 2. Nf3 Nc6");

@@ -10,7 +10,7 @@ import { createRules } from "../../src/calls/rules.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { ClientDisconnected, createOutcome } from "../../src/request/context.ts";
 import { createValidate } from "../../src/services/validate.ts";
-import type { BeginWork } from "../../src/thread/event-loop.ts";
+import type { BeginWork } from "../../src/thread/time-slices.ts";
 import { longGame } from "../abuse/long-game.ts";
 import { knownEngines } from "../analysis/made-up.ts";
 import { buildOf } from "../engine/build-of.ts";

@@ -1,4 +1,4 @@
-import type { EventLoopLag } from "../../src/thread/event-loop.ts";
+import type { EventLoopLag } from "../../src/thread/overload.ts";
 
 /**
  * An overload detector that never reports overload. For servers in the test's process, where clients and vitest use the same

@@ -1,7 +1,7 @@
 import { createHistogram } from "node:perf_hooks";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { createEventLoopLag } from "../../src/thread/event-loop.ts";
+import { createEventLoopLag } from "../../src/thread/overload.ts";
 
 describe("overload detection", () => {
   beforeEach(() => {

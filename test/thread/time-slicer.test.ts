@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createTimeSlicer } from "../../src/thread/event-loop.ts";
+import { createTimeSlicer } from "../../src/thread/time-slices.ts";
 
 /** Runs two tasks of four steps each. Returns the order of the steps by task name, with `-` for each event loop iteration. */
 async function watchWork(pieceMs: number): Promise<string> {

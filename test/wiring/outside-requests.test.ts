@@ -3,7 +3,7 @@ import type { ELDHistogram } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
 import { ownerNow } from "../../src/request/owner.ts";
-import { createEventLoopLag } from "../../src/thread/event-loop.ts";
+import { createEventLoopLag } from "../../src/thread/overload.ts";
 import { ask, post } from "../abuse/ask.ts";
 import { patienceMs } from "../support/patience.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";

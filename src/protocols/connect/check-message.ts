@@ -4,7 +4,7 @@ import type { Limits } from "../../access/limits.ts";
 import { boundBinary, boundJson } from "../../calls/bound-request.ts";
 import { requestMaxBytes } from "../../calls/policy.ts";
 import { costOfBytes } from "../../errors/errors.ts";
-import type { BeginWork } from "../../thread/event-loop.ts";
+import type { BeginWork } from "../../thread/time-slices.ts";
 import { stateKey } from "./state.ts";
 
 /** Rejects with a KibitzError if a message must not be decoded, or with the abort reason if the client no longer waits. */

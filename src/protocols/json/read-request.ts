@@ -8,7 +8,7 @@ import { createPlainReader, type PlainReaderOptions } from "../../calls/read-pla
 import type { BodyBudget } from "../../http/body-budget.ts";
 import type { NodeRequest } from "../../http/message.ts";
 import type { Plain } from "../../text/json.ts";
-import type { BeginWork, Turn } from "../../thread/event-loop.ts";
+import type { BeginWork, Turn } from "../../thread/time-slices.ts";
 import { parseJsonObject, readJsonObject } from "./json-text.ts";
 import { queryOf, readJsonText } from "./read-json.ts";
 import { kindOfRoute, type Route } from "./routes.ts";

@@ -16,7 +16,7 @@ import type { NodeRequest, NodeResponse, RequestHandler } from "../../../src/htt
 import { type Log, silentLog } from "../../../src/log/log.ts";
 import { createGateway } from "../../../src/protocols/json/gateway.ts";
 import { identifyRequest } from "../../../src/request/context.ts";
-import { type BeginWork, createTimeSlicer } from "../../../src/thread/event-loop.ts";
+import { type BeginWork, createTimeSlicer } from "../../../src/thread/time-slices.ts";
 
 export const startFen = "rnbqkbnr/pppppppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1";
 

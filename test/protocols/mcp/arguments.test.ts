@@ -3,7 +3,7 @@ import { createRulebook } from "../../../src/calls/rulebook.ts";
 import { correctArguments } from "../../../src/protocols/mcp/arguments.ts";
 import type { Caller } from "../../../src/protocols/mcp/caller.ts";
 import { ClientDisconnected } from "../../../src/request/context.ts";
-import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
+import { createTimeSlicer } from "../../../src/thread/time-slices.ts";
 import { longGame } from "../../abuse/long-game.ts";
 
 const moves = longGame(590);

@@ -5,7 +5,7 @@ import { errorFromViolations } from "../../../src/errors/errors.ts";
 import { callTool } from "../../../src/protocols/mcp/call-tool.ts";
 import { createCaller } from "../../../src/protocols/mcp/caller.ts";
 import { reviewGame } from "../../../src/protocols/mcp/tools/review-game.ts";
-import { createTimeSlicer } from "../../../src/thread/event-loop.ts";
+import { createTimeSlicer } from "../../../src/thread/time-slices.ts";
 import { errorOf, gameOf } from "../../game/games.ts";
 
 const unexpected = () => expect.fail("nobody should ask that");

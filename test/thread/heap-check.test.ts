@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { createHeapCheck } from "../../src/thread/heap.ts";
+import { createHeapCheck } from "../../src/thread/overload.ts";
 
 test("the heap is nearly full while more than 80 % of its limit is in use, and is measured again after 10 ms", () => {
   const use = { used_heap_size: 0, heap_size_limit: 1000 };
