@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { countJson } from "../../src/text/json-scan.ts";
+import { countJson } from "../../src/text/json.ts";
 
 const nothing = { levels: 0, parts: 0, members: 0, items: 0, itemLength: 0, itemMembers: 0 };
 

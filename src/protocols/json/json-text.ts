@@ -9,9 +9,8 @@ import {
   withCost,
 } from "../../errors/errors.ts";
 import { echo, nameOfJson } from "../../text/echo.ts";
-import { isJsonObject, type Plain } from "../../text/json.ts";
+import { isJsonObject, type JsonCount, type Plain } from "../../text/json.ts";
 import { pointerStep } from "../../text/json-pointer.ts";
-import type { JsonCount } from "../../text/json-scan.ts";
 
 /**
  * Parses a JSON object in linear time. Throws a KibitzError if a key is repeated, or if the text is too large or too deep.

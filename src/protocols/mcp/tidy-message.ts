@@ -1,5 +1,5 @@
-import { isJsonObject, type Plain, wellFormedJson } from "../../text/json.ts";
-import { countJson, membersMax } from "../../text/json-scan.ts";
+import { membersMax } from "../../calls/bound-request.ts";
+import { countJson, isJsonObject, type Plain, wellFormedJson } from "../../text/json.ts";
 
 /** Null members are removed only in this many levels of a message. The first level is `params`. */
 const tidyLevels = 4;
