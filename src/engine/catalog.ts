@@ -1,4 +1,5 @@
 import type { EngineBuild, EnginePath } from "./engine.ts";
+import { preferredFamily } from "./profiles.ts";
 
 export interface Catalog {
   /** Versions of a family are together, newest first. The family of `latest` is first. */
@@ -32,7 +33,7 @@ type Resolution =
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
   const found = versionsFrom(builds);
   const chosen = found.find(({ id }) => id === defaultEngine);
-  const families = orderFamilies(found, chosen?.defaultBuild.family ?? "stockfish");
+  const families = orderFamilies(found, chosen?.defaultBuild.family ?? preferredFamily);
   const versions = families.flat();
   const ids = versions.map(({ id }) => id).join(", ");
   const newest = families.flatMap((family) => [...family.filter(isStable), ...family]);

@@ -33,11 +33,26 @@ export interface EnginesOptions {
 export async function startEngines(options: EnginesOptions, signal: AbortSignal): Promise<Engines> {
   const { backends, defaultEngine, log, onStarted = () => {} } = options;
   const { engine, path } = options.asked ?? { engine: "latest", path: "auto" };
-  const builds = (await Promise.all(backends.map((backend) => backend.discover(signal)))).flat();
+  const found = await Promise.all(
+    backends.map(async (backend) =>
+      (await backend.discover(signal)).map((build) => [build, backend] as const),
+    ),
+  );
   signal.throwIfAborted();
+  const backendOf = new Map(found.flat());
+  const builds = [...backendOf.keys()];
   const catalog = createCatalog(builds, defaultEngine);
   const resolution = catalog.resolve(engine, path);
-  const pool = createPool(options);
+  const pool = createPool({
+    ...options,
+    async start(build, starting) {
+      const backend = backendOf.get(build);
+      if (backend === undefined) {
+        throw new Error(`no backend has found the build ${build.id}`);
+      }
+      return backend.start(build, starting);
+    },
+  });
   try {
     // Start no engine if the requested build does not exist: the search will report the error.
     if (resolution.kind === "build") {

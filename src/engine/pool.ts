@@ -33,7 +33,8 @@ export interface EngineStatus {
 }
 
 interface EnginePoolOptions {
-  readonly backends: readonly EngineBackend[];
+  /** Starts an engine with the backend that has found the build. */
+  readonly start: EngineBackend["start"];
   /** The memory limit for all engines together. To free memory, idle engines are closed, but never busy engines. */
   readonly memoryMaxBytes: number;
   readonly log: Log;
@@ -82,12 +83,7 @@ interface BuildState {
 }
 
 /** Throws an Error if two backends have one path, because the path of a build says which backend starts the build. */
-export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions) {
-  const backendByPath = new Map(backends.map((backend) => [backend.path, backend]));
-  if (backendByPath.size < backends.length) {
-    const twice = backends.find((backend) => backendByPath.get(backend.path) !== backend);
-    throw new Error(`two backends have the path ${twice?.path}`);
-  }
+export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
   /** Sorted by idle time, longest first: an entry moves to the end when its engine becomes idle. */
   const entries = new Set<Entry>();
   const lives = new Set<Promise<void>>();
@@ -150,7 +146,7 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
       await build.assertUnchanged();
       signal.throwIfAborted();
       freeMemoryFor(build);
-      const session = await startGenuine(backendOf(build), build, signal);
+      const session = await startGenuine(start, build, signal);
       if (signal.aborted) {
         await session[Symbol.asyncDispose]();
         return;
@@ -216,14 +212,6 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
         reject(failure);
       }
     }
-  }
-
-  function backendOf({ path }: EngineBuild): EngineBackend {
-    const backend = backendByPath.get(path);
-    if (backend === undefined) {
-      throw new Error(`no backend for the path ${path}`);
-    }
-    return backend;
   }
 
   /** Gives an engine to the caller that has waited longest. If no caller waits, the engine becomes idle. */
@@ -381,13 +369,13 @@ export function createPool({ backends, memoryMaxBytes, log }: EnginePoolOptions)
 
 /** Checks the content of WebAssembly files while the engine loads, to save time. */
 async function startGenuine(
-  backend: EngineBackend,
+  start: EngineBackend["start"],
   build: EngineBuild,
   signal: AbortSignal,
 ): Promise<EngineSession> {
   const genuine = build.assertGenuine();
   genuine.catch(() => {});
-  const session = await backend.start(build, signal);
+  const session = await start(build, signal);
   try {
     await genuine;
     return session;

@@ -2,30 +2,36 @@ import { isDeepStrictEqual } from "node:util";
 import type { Position } from "../chess/position.ts";
 import { validatePosition } from "../chess/validate-position.ts";
 import type { EngineSession, SearchDone } from "./engine.ts";
+import type { EngineProfile, SearchLimit } from "./profiles.ts";
 
-// Every Stockfish finds the mate in two by depth 14. The other position is a middlegame with many moves.
+// The other position is a middlegame with many moves.
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1";
 const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
 type Tested = Pick<EngineSession, "search">;
 
 /**
- * Throws if the engine does not find a mate in two. Returns the nodes of a search, or undefined if two equal searches differ.
+ * Throws if the engine answers an illegal move or no move, or does not find a mate in two that its family finds.
+ * Returns the nodes of a search, or undefined if the engine is not reproducible: if two equal searches differ, if the engine has
+ * several threads, or if its family promises no equal results.
  */
 export async function selfTest(
   session: Tested,
+  { isReproducible, selfTest: { mate, limit } }: EngineProfile,
   threads: number,
   signal: AbortSignal,
 ): Promise<number | undefined> {
-  const mate = await search(session, positionOf(mateInTwo), 14, signal);
-  const value = mate.snapshot.lines[0]?.score.value;
-  if (value?.kind !== "mate" || value.mate !== 2) {
+  const mating = await search(session, positionOf(mateInTwo), mate ?? limit, signal);
+  const value = mating.snapshot.lines[0]?.score.value;
+  if (mate !== undefined && (value?.kind !== "mate" || value.mate !== 2)) {
     throw new Error(`it does not see the mate in two of ${mateInTwo}`);
   }
-  const first = await search(session, positionOf(middleGame), 8, signal);
-  const second = await search(session, positionOf(middleGame), 8, signal);
-  const isReproducible = threads === 1 && isDeepStrictEqual(resultOf(first), resultOf(second));
-  return isReproducible ? first.snapshot.counters.nodes : undefined;
+  const first = await search(session, positionOf(middleGame), limit, signal);
+  if (!isReproducible || threads !== 1) {
+    return undefined;
+  }
+  const second = await search(session, positionOf(middleGame), limit, signal);
+  return isDeepStrictEqual(resultOf(first), resultOf(second)) ? first.snapshot.counters.nodes : undefined;
 }
 
 function resultOf({ bestMove, ponder, endedBy, snapshot }: SearchDone) {
@@ -43,10 +49,9 @@ function positionOf(fen: string): Position {
 function search(
   session: Tested,
   position: Position,
-  depth: number,
+  limit: SearchLimit,
   signal: AbortSignal,
 ): Promise<SearchDone> {
-  const limits = { depth, nodes: undefined, movetimeMs: 10_000 };
-  const job = { ...limits, position, multipv: 1, searchMoves: [], options: {} };
+  const job = { ...limit, movetimeMs: 10_000, position, multipv: 1, searchMoves: [], options: {} };
   return session.search(job, signal);
 }

@@ -156,9 +156,8 @@ describe("engine time of a search that waits for an engine that is being started
     options: FakeEnginesOptions,
     leaving = never,
   ): Promise<{ readonly engineMs: number; readonly tookMs: number }> {
-    const backends = [createFakeEngines(options)];
     const pool = createPool({
-      backends,
+      start: createFakeEngines(options).start,
       memoryMaxBytes: Number.POSITIVE_INFINITY,
       log: silentLog,
     });
@@ -207,7 +206,7 @@ describe("engine time of a search that waits for an engine that is being started
 
   test("the time in which an engine is cleaned counts as waiting and not as engine time", async () => {
     const pool = createPool({
-      backends: [createFakeEngines({ conduct: () => "go on", cleaning: async () => turnMs(hourMs) })],
+      start: createFakeEngines({ conduct: () => "go on", cleaning: async () => turnMs(hourMs) }).start,
       memoryMaxBytes: Number.POSITIVE_INFINITY,
       log: silentLog,
     });

@@ -35,7 +35,7 @@ test.each([
   "short searches of two callers behind a long search start no engine for which memory has no room: %s",
   async (_, sharing) => {
     const engines = createFakeEngines({ conduct: () => "go on", memoryBytes: () => 490e6 });
-    const pool = createPool({ backends: [engines], memoryMaxBytes: 600e6, log: silentLog });
+    const pool = createPool({ start: engines.start, memoryMaxBytes: 600e6, log: silentLog });
     const leaving = new AbortController();
     onTestFinished(async () => {
       leaving.abort(new Error("gone"));

@@ -103,6 +103,15 @@ describe("engines that start", () => {
     expect([early.starts, late.engines.starts]).toEqual([1, 1]);
   });
 
+  test("a build is started by the backend that has found it, even if two backends have one path", async () => {
+    const first = createFakeEngines({ builds: [wasm] });
+    const second = createFakeEngines({ builds: [buildOf({ id: "stockfish-17", version: "17" })] });
+    const running = await open([first, second]);
+    const [, build] = running.catalog.versions.map(({ defaultBuild }) => defaultBuild);
+    await running.search(build ?? expect.fail("no second build"), jobOf(), forever);
+    expect(second.sessions.map((session) => session.build.id)).toEqual(["stockfish-17"]);
+  });
+
   test("the server starts if only one of several backends has an engine", async () => {
     const nothing = createFakeEngines({ builds: [], path: "native" });
     for (const order of [0, 1]) {

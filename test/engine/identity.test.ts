@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { identityFromName } from "../../src/engine/backends/native/discover.ts";
+import { identityFromName } from "../../src/engine/profiles.ts";
 
 const gpl = "GPL-3.0-or-later";
 
@@ -33,7 +33,16 @@ test.each([
     "  STOCKFISH   17.1  64 BMI2 ",
     { id: "stockfish-17.1", family: "stockfish", version: "17.1", net: "full", license: gpl },
   ],
-  ["Fake/1.0;rm -rf", { id: "fake-1.0", family: "fake", version: "1.0", net: "full", license: undefined }],
+  ["Fake/1.0;rm -rf", { id: "fake-1.0", family: "unknown", version: "1.0", net: "full", license: undefined }],
+  [
+    "Lc0 v0.32.1+git.dirty",
+    { id: "lc0-v0.32.1", family: "lc0", version: "v0.32.1", net: "full", license: gpl },
+  ],
+  [
+    "Fairy-Stockfish 14.0.1 XQ",
+    { id: "fairy-stockfish-14.0.1", family: "fairy-stockfish", version: "14.0.1", net: "full", license: gpl },
+  ],
+  ["Stockfishy 3", { id: "stockfishy-3", family: "unknown", version: "3", net: "full", license: undefined }],
 ])("the id, family and version of an engine follow from its name: %j", (name, identity) => {
   expect(identityFromName(name)).toEqual(identity);
 });
@@ -42,9 +51,9 @@ test.each(["", "   ", "!!!", "-", "..", "../../etc passwd"])("the engine name %j
   expect(identityFromName(name)).toBeUndefined();
 });
 
-test.each(["Stockfish 15.1", "Ünïcode Engine 2", "a\u0000b c", "x".repeat(300)])(
-  "the engine id that is made from the name %j is safe in a URL",
+test.each(["Stockfish 15.1", "Ünïcode Engine 2", "a\u0000b c", "x".repeat(300), `a ${"b".repeat(300)} lite`])(
+  "the engine id that is made from the name %j is short and safe in a URL",
   (name) => {
-    expect(identityFromName(name)?.id).toMatch(/^[a-z0-9][a-z0-9.-]*$/);
+    expect(identityFromName(name)?.id).toMatch(/^[a-z0-9][a-z0-9.-]{0,99}$/);
   },
 );

@@ -1,6 +1,10 @@
 import { describe, expect, test } from "vitest";
+import { profileOf } from "../../src/engine/profiles.ts";
 import { callersOptionsFrom, createOptionState, type UciOption } from "../../src/engine/uci/options.ts";
 import { parseLine } from "../../src/engine/uci/parse-line.ts";
+
+const callersOptionsOf = (all: readonly UciOption[], family = "stockfish") =>
+  callersOptionsFrom(all, profileOf(family).callersOptions);
 
 function declared(...lines: readonly string[]): UciOption[] {
   return lines.map((line) => {
@@ -11,7 +15,7 @@ function declared(...lines: readonly string[]): UciOption[] {
 
 describe("the options that callers may set", () => {
   test("callers may set only four options of an engine, which are listed in a fixed order", () => {
-    const options = callersOptionsFrom(
+    const options = callersOptionsOf(
       declared(
         "Debug Log File type string default <empty>",
         "NumaPolicy type string default auto",
@@ -53,11 +57,17 @@ describe("the options that callers may set", () => {
   });
 
   test("callers may set only options that the engine has", () => {
-    expect(callersOptionsFrom([])).toEqual([]);
-    const names = callersOptionsFrom(declared("UCI_Chess960 type check default true")).map(
-      ({ name }) => name,
-    );
+    expect(callersOptionsOf([])).toEqual([]);
+    const names = callersOptionsOf(declared("UCI_Chess960 type check default true")).map(({ name }) => name);
     expect(names).toEqual(["uci_chess960"]);
+  });
+
+  test("callers may set only the options that the family of the engine allows", () => {
+    const all = declared(
+      "Skill Level type spin default 20 min 0 max 20",
+      "UCI_Chess960 type check default false",
+    );
+    expect(callersOptionsOf(all, "lc0").map(({ name }) => name)).toEqual(["uci_chess960"]);
   });
 
   test.each([
@@ -69,7 +79,7 @@ describe("the options that callers may set", () => {
     ["with a default that is not an integer", "Skill Level type spin default high min 0 max 20"],
     ["with another spelling", "skill level type spin default 20 min 0 max 20"],
   ])("callers cannot set an option that an engine declares %s", (_, line) => {
-    expect(callersOptionsFrom(declared(line))).toEqual([]);
+    expect(callersOptionsOf(declared(line))).toEqual([]);
   });
 });
 

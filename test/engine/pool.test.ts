@@ -25,7 +25,7 @@ function createFakePool(options: FakeEnginesOptions = {}, memoryMaxBytes = roomy
     memoryBytes: ({ build }) => (build === full ? 500e6 : 130e6),
     ...options,
   });
-  return { engines, pool: createPool({ backends: [engines], memoryMaxBytes, log: silentLog }) };
+  return { engines, pool: createPool({ start: engines.start, memoryMaxBytes, log: silentLog }) };
 }
 
 /** Returns a pool whose default build is the full build. One engine of this build is running. */
@@ -105,11 +105,6 @@ describe("starting an engine", () => {
     caller.abort(new Error("left"));
     await expect(acquired).rejects.toThrow("left");
     expect(engines.sessions).toEqual([]);
-  });
-
-  test("an engine start fails if no backend has the engine path", async () => {
-    const { pool } = createFakePool();
-    await expect(pool.acquire(buildOf({ path: "native" }), forever)).rejects.toThrow("native");
   });
 });
 
@@ -611,7 +606,7 @@ describe("closing the pool", () => {
     const engines = createFakeEngines({ starting: () => gate.promise });
     // A backend may ignore the abort signal after its last check of the signal.
     const late = { ...engines, start: () => engines.start(build, forever) };
-    const pool = createPool({ backends: [late], memoryMaxBytes: roomy, log: silentLog });
+    const pool = createPool({ start: late.start, memoryMaxBytes: roomy, log: silentLog });
     const acquired = pool.acquire(build, forever);
     acquired.catch(() => {});
     await turn();
@@ -639,11 +634,4 @@ describe("closing the pool", () => {
     await pool[Symbol.asyncDispose]();
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([false, false]);
   });
-});
-
-test("a pool refuses two backends with one path, because it would start the builds of both with the first", () => {
-  const backends = [createFakeEngines(), createFakeEngines()];
-  expect(() => createPool({ backends, memoryMaxBytes: roomy, log: silentLog })).toThrow(
-    "two backends have the path wasm",
-  );
 });

@@ -8,7 +8,7 @@ import { createScript, type Script } from "./scripted-transport.ts";
 
 /** The output of Stockfish after the command `uci`. Options that the tests do not need are omitted. */
 export const greeting: readonly string[] = [
-  "id name Scripted 1",
+  "id name Stockfish Scripted",
   "id author the script",
   "option name Debug Log File type string default <empty>",
   "option name Threads type spin default 1 min 1 max 1024",

@@ -15,7 +15,7 @@ const job = jobOf();
 function supervise(options: FakeEnginesOptions, refuseMs?: number) {
   const engines = createFakeEngines(options);
   const pool = createPool({
-    backends: [engines],
+    start: engines.start,
     memoryMaxBytes: Number.POSITIVE_INFINITY,
     log: silentLog,
   });

@@ -49,7 +49,7 @@ describe("the greeting", () => {
   test("the start of an engine reads its name and the options that callers may set", async () => {
     const { session } = await openScripted();
     expect(session.info).toEqual({
-      name: "Scripted 1",
+      name: "Stockfish Scripted",
       author: "the script",
       options: [
         {
@@ -88,7 +88,7 @@ describe("the greeting", () => {
       .expect("uci", ["Stockfish by the developers", "", "readyok", "id elo 3000", ...greeting])
       .expect("setoption name UCI_ShowWDL value true", ["No such option: nonsense"])
       .expect("isready", ["info string NNUE", "readyok"]);
-    expect((await start(talkative)).info.name).toBe("Scripted 1");
+    expect((await start(talkative)).info.name).toBe("Stockfish Scripted");
   });
 
   test.each([

@@ -9,11 +9,12 @@ interface Limits {
   readonly lineCount: number;
   readonly nodes?: number | undefined;
   readonly movetimeMs: number;
+  readonly reports?: "iterations" | "tree";
 }
 
 /** Returns the intermediate snapshots and the final snapshot. */
 function foldOf(lines: readonly string[], { nodes, ...limits }: Limits) {
-  const fold = createSnapshotFold({ nodes, ...limits });
+  const fold = createSnapshotFold({ nodes, reports: "iterations", ...limits });
   const complete: Snapshot[] = [];
   for (const line of lines) {
     const parsed = parseLine(line);
@@ -296,7 +297,7 @@ describe("invented lines", () => {
   });
 
   test("an iteration is not complete if it ends after the search was ended early", () => {
-    const fold = createSnapshotFold(byNodes);
+    const fold = createSnapshotFold({ ...byNodes, reports: "iterations" });
     const add = (text: string) => {
       const parsed = parseLine(text);
       return parsed.kind === "info" ? fold.add(parsed.info) : expect.fail("no info");
@@ -314,7 +315,7 @@ describe("invented lines", () => {
   ])(
     "an iteration that needs a proof is complete after the stop command only if a line of the next depth follows: %s",
     (_, lines, depth) => {
-      const fold = createSnapshotFold({ ...limits, nodes: undefined });
+      const fold = createSnapshotFold({ ...limits, nodes: undefined, reports: "iterations" });
       const add = (text: string) => {
         const parsed = parseLine(text);
         return parsed.kind === "info" ? fold.add(parsed.info) : expect.fail("no info");
@@ -335,5 +336,40 @@ describe("invented lines", () => {
   test("a reported snapshot does not change", () => {
     const { complete } = foldOf([line(1, 1), line(1, 2), line(2, 1), line(2, 2)], limits);
     expect(complete[0]?.lines.map(({ depth }) => depth)).toEqual([1, 1]);
+  });
+});
+
+describe("an engine that reports a tree", () => {
+  const tree: Limits = { lineCount: 2, nodes: 100, movetimeMs: 1000, reports: "tree" };
+  const report = (depth: number, nodes: number, rank = 1, time = 5) =>
+    `info depth ${depth} seldepth 3 time ${time} nodes ${nodes} score cp 19 wdl 632 0 368 multipv ${rank} pv e2e4`;
+
+  test.each([
+    ["ends at its nodes", [report(2, 140), report(2, 140, 2)]],
+    ["ends after its time", [report(2, 50, 1, 2000), report(2, 50, 2, 2000)]],
+    ["reports different depths", [report(3, 50), report(2, 50, 2)]],
+  ])("a report is complete if the search %s", (_, lines) => {
+    const { complete, final } = foldOf(lines, tree);
+    expect(complete).toHaveLength(1);
+    expect(final).toMatchObject({ complete: true, lines: { length: 2 } });
+  });
+
+  test("every report of the same depth is a snapshot, and the newest is the result", () => {
+    const { complete, final } = foldOf(
+      [10, 20, 30].flatMap((n) => [report(1, n), report(1, n, 2)]),
+      tree,
+    );
+    expect(complete.map(({ counters }) => counters.nodes)).toEqual([10, 20, 30]);
+    expect(final?.counters.nodes).toBe(30);
+  });
+
+  test("a tree with fewer moves than requested lines is a complete result", () => {
+    const { complete, final } = foldOf([report(1, 1)], tree);
+    expect(complete).toEqual([]);
+    expect(final).toMatchObject({ complete: true, lines: { length: 1 } });
+  });
+
+  test("a line without its predecessors is ignored", () => {
+    expect(foldOf([report(1, 1, 2)], tree).final).toBeUndefined();
   });
 });

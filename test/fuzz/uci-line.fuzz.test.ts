@@ -131,7 +131,7 @@ const inputs: fc.Arbitrary<Printed> = fc.record({
 const counts = { complete: 0, incomplete: 0, none: 0, fullResults: 0 };
 
 function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): void {
-  const fold = createSnapshotFold({ lineCount, nodes, movetimeMs });
+  const fold = createSnapshotFold({ lineCount, nodes, movetimeMs, reports: "iterations" });
   const infos: UciInfo[] = [];
   let infosInTime = Number.POSITIVE_INFINITY;
   const reported: Snapshot[] = [];
@@ -319,7 +319,7 @@ test("the UCI parser never throws and never reports an incomplete snapshot or an
 test("a search that prints for hours needs no more memory than a search of a minute", () => {
   setFlagsFromString("--expose-gc");
   const collect = runInNewContext("gc") as () => void;
-  const fold = createSnapshotFold({ lineCount: 3, nodes: undefined, movetimeMs: 1e9 });
+  const fold = createSnapshotFold({ lineCount: 3, nodes: undefined, movetimeMs: 1e9, reports: "iterations" });
   const lines = recorded.flat().filter((text) => text.startsWith("info"));
   const print = (count: number) => {
     for (let index = 0; index < count; index++) {

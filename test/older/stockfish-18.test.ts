@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import { profileOf } from "../../src/engine/profiles.ts";
 import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { selfTest } from "../../src/engine/self-test.ts";
 import { testBackend } from "../contract/backend.ts";
@@ -22,6 +23,6 @@ test.each(["stockfish-18", "stockfish-18-lite"])(
     await using session = await backend.start(build, forever);
     const { name, author, options } = session.info;
     expect(build).toMatchObject({ name, author, options });
-    expect(await selfTest(session, 1, forever)).toBe(build.selfTestNodes);
+    expect(await selfTest(session, profileOf(build.family), 1, forever)).toBe(build.selfTestNodes);
   },
 );

@@ -1,5 +1,6 @@
 import type { EngineBackend, EngineBuild, EnginePath, EngineSettings, Net } from "../../src/engine/engine.ts";
 import { EngineFailure } from "../../src/engine/engine.ts";
+import { profileOf } from "../../src/engine/profiles.ts";
 import { selfTest } from "../../src/engine/self-test.ts";
 import { createUciSession } from "../../src/engine/uci/session.ts";
 import type { ProcessEnd, UciTransport } from "../../src/engine/uci/transport.ts";
@@ -181,7 +182,7 @@ export function createSimulatedEngines(options: SimulatedEnginesOptions): Simula
 
   async function testProcess(process: SimulatedProcess, settings: EngineSettings, signal: AbortSignal) {
     await using session = await createUciSession(settings, process, defaultWatchTimes, signal);
-    return await selfTest(session, settings.threads, signal);
+    return await selfTest(session, profileOf("stockfish"), settings.threads, signal);
   }
 
   /** As the discovery of native engines does: leaves out a build that fails its self-test. */

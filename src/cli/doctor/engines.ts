@@ -1,6 +1,7 @@
 import type { Catalog } from "../../engine/catalog.ts";
-import type { EngineBuild } from "../../engine/engine.ts";
+import type { EngineBuild, SearchJob } from "../../engine/engine.ts";
 import type { Engines } from "../../engine/engines.ts";
+import { profileOf } from "../../engine/profiles.ts";
 import type { Guard } from "../../engine/sandbox/links.ts";
 import { createSandbox } from "../../engine/sandbox/sandbox.ts";
 import { selfTest } from "../../engine/self-test.ts";
@@ -68,7 +69,8 @@ async function buildFinding(
 ): Promise<Finding> {
   const { id, path, name, sha256 } = build;
   try {
-    await selfTest({ search: (job, ended) => search(build, job, ended) }, threads, signal);
+    const session = { search: (job: SearchJob, ended: AbortSignal) => search(build, job, ended) };
+    await selfTest(session, profileOf(build.family), threads, signal);
   } catch (error) {
     signal.throwIfAborted();
     return bad("engines", `${id} (${path}): ${messageOf(error)}`, `Replace the file: ${build.file}`);

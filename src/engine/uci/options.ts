@@ -1,4 +1,5 @@
 import type { EngineOption, SearchJob } from "../engine.ts";
+import type { CallersOption } from "../profiles.ts";
 
 export interface UciOption {
   readonly name: string;
@@ -7,18 +8,6 @@ export interface UciOption {
   readonly min: number | undefined;
   readonly max: number | undefined;
 }
-
-/**
- * The engine options that clients may set.
- * Strings are forbidden because they can name files. `nodestime` is forbidden because it changes the meaning of time limits.
- */
-const callersOptions: ReadonlyMap<string, { readonly name: string; readonly type: "spin" | "check" }> =
-  new Map([
-    ["Skill Level", { name: "skill_level", type: "spin" }],
-    ["UCI_LimitStrength", { name: "uci_limit_strength", type: "check" }],
-    ["UCI_Elo", { name: "uci_elo", type: "spin" }],
-    ["UCI_Chess960", { name: "uci_chess960", type: "check" }],
-  ]);
 
 /** Returns undefined if the word is not an integer of at most 15 digits. */
 export function integerOf(word: string | undefined): number | undefined {
@@ -53,8 +42,11 @@ export function parseOption(words: readonly string[]): UciOption | undefined {
   return { name, type, default: text("default"), min: integerOf(text("min")), max: integerOf(text("max")) };
 }
 
-export function callersOptionsFrom(declared: readonly UciOption[]): readonly EngineOption[] {
-  return [...callersOptions].flatMap(([engineName, { name, type }]) => {
+export function callersOptionsFrom(
+  declared: readonly UciOption[],
+  allowed: readonly CallersOption[],
+): readonly EngineOption[] {
+  return allowed.flatMap(({ engineName, name, type }) => {
     const option = declared.find((one) => one.name === engineName && one.type === type);
     const read = option && readOption(option);
     return read ? [{ name, engineName, ...read }] : [];

@@ -1,6 +1,7 @@
 import { isLegal } from "../../chess/moves.ts";
 import { now } from "../../time/time.ts";
 import { EngineFailure, type OnProgress, type SearchDone, type SearchJob, type Snapshot } from "../engine.ts";
+import type { EngineProfile } from "../profiles.ts";
 import type { UciLine } from "./parse-line.ts";
 import { createSnapshotFold } from "./snapshot-fold.ts";
 import type { UciTransport } from "./transport.ts";
@@ -17,6 +18,7 @@ export interface UciSearch {
 
 interface SearchOptions {
   readonly job: SearchJob;
+  readonly profile: EngineProfile;
   readonly optionLines: readonly string[];
   readonly times: WatchTimes;
   readonly signal: AbortSignal;
@@ -29,9 +31,6 @@ interface SearchOptions {
   /** Must kill the engine, and then call `fail` of the search. */
   readonly kill: (failure: EngineFailure) => void;
 }
-
-/** The largest depth of Stockfish in plies. Near a mate or a draw, Stockfish reaches this depth within milliseconds. */
-const deepest = 245;
 
 /**
  * If an engine uses the processor for this fraction of `stopMs`, the engine has ignored `stop`. Otherwise, the machine was
@@ -67,13 +66,18 @@ class RunningSearch implements UciSearch {
   readonly #allowed = new Set<string>();
 
   constructor(transport: UciTransport, options: SearchOptions) {
-    const { job, optionLines, times, signal } = options;
+    const { job, profile, optionLines, times, signal } = options;
     const { multipv, nodes, movetimeMs } = job;
     this.#transport = transport;
     this.#options = options;
     this.answer = this.#answer.promise;
     const moveCount = job.searchMoves.length || job.position.legalMoveCount;
-    this.#fold = createSnapshotFold({ lineCount: Math.min(multipv, moveCount), nodes, movetimeMs });
+    this.#fold = createSnapshotFold({
+      lineCount: Math.min(multipv, moveCount),
+      nodes,
+      movetimeMs,
+      reports: profile.reports,
+    });
     this.#silence = watchSilence(transport, times, (silentMs) =>
       this.#kill("unresponsive", `no sign of life for ${silentMs} ms while searching`),
     );
@@ -185,7 +189,7 @@ class RunningSearch implements UciSearch {
    * Do not compare the nodes, because Stockfish 19 sometimes does not print its last number of nodes.
    */
   #endedBy({ complete, depth, counters }: Snapshot): SearchDone["endedBy"] {
-    const { job } = this.#options;
+    const { job, profile } = this.#options;
     if (this.#stopReason === "cut short") {
       return "stop";
     }
@@ -193,7 +197,7 @@ class RunningSearch implements UciSearch {
     if (this.#stopReason || tookMs >= job.movetimeMs) {
       return "time";
     }
-    if (complete && depth >= (job.depth ?? deepest)) {
+    if (complete && depth >= (job.depth ?? profile.deepest ?? Number.POSITIVE_INFINITY)) {
       return "depth";
     }
     return job.nodes === undefined ? "time" : "nodes";

@@ -9,6 +9,7 @@ import {
   type SearchDone,
   type SearchJob,
 } from "../engine.ts";
+import { type EngineProfile, profileFromName } from "../profiles.ts";
 import {
   callersOptionsFrom,
   createOptionState,
@@ -44,6 +45,11 @@ type SessionState =
     }
   | { readonly kind: "ended" };
 
+/** The longest name and the longest list of authors that are kept, in characters. An engine may print any text. */
+const nameMaxChars = 200;
+/** Lc0 has about 70 options. */
+const optionsMax = 500;
+
 class UciSession implements EngineSession {
   readonly exited: Promise<EngineFailure | undefined>;
   readonly #settings: EngineSettings;
@@ -54,6 +60,7 @@ class UciSession implements EngineSession {
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
+  #profile: EngineProfile = profileFromName("");
   /** The cleaning after a search resets these options. */
   #options: OptionState = createOptionState([]);
 
@@ -120,6 +127,7 @@ class UciSession implements EngineSession {
     this.#flood.reset();
     const search = startSearch(this.#transport, {
       job,
+      profile: this.#profile,
       optionLines: this.#options.set(valuesOfSearch(this.#info.options, job)),
       times: this.#times,
       signal,
@@ -143,12 +151,14 @@ class UciSession implements EngineSession {
 
   #receiveGreeting(greeting: Extract<SessionState, { kind: "greeting" }>, line: UciLine): void {
     if (line.kind === "id") {
-      this.#info = { ...this.#info, [line.field]: line.value };
-    } else if (line.kind === "option") {
+      this.#info = { ...this.#info, [line.field]: line.value.slice(0, nameMaxChars) };
+    } else if (line.kind === "option" && greeting.options.length < optionsMax) {
       greeting.options.push(line.option);
     } else if (line.kind === "uciok") {
       greeting.isIntroduced = true;
-      this.#info = { ...this.#info, options: callersOptionsFrom(greeting.options) };
+      this.#profile = profileFromName(this.#info.name);
+      const options = callersOptionsFrom(greeting.options, this.#profile.callersOptions);
+      this.#info = { ...this.#info, options };
       this.#options = createOptionState(greeting.options);
       const { threads, hashMb } = this.#settings;
       const settingLines = createOptionState(greeting.options).set([

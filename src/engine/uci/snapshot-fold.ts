@@ -1,4 +1,5 @@
 import type { EngineLine, SearchCounters, Snapshot } from "../engine.ts";
+import type { EngineProfile } from "../profiles.ts";
 import type { UciInfo } from "./parse-line.ts";
 
 /** Collects the `info` lines of one search. A snapshot contains all principal variations of one iteration. */
@@ -18,6 +19,37 @@ interface FoldLimits {
   readonly lineCount: number;
   readonly nodes: number | undefined;
   readonly movetimeMs: number;
+  readonly reports: EngineProfile["reports"];
+}
+
+export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
+  return limits.reports === "tree" ? foldTrees(limits) : foldIterations(limits);
+}
+
+/** Each report is complete, whatever limit ended the search. A small tree may have fewer moves than lines were requested. */
+function foldTrees({ lineCount }: FoldLimits): SnapshotFold {
+  let lines: EngineLine[] = [];
+  let counters = noCounters;
+  const snapshot = (): Snapshot | undefined =>
+    lines[0] && { depth: lines[0].depth, complete: true, lines: [...lines], counters };
+
+  return {
+    close() {},
+    add(info) {
+      counters = countersAfter(counters, info);
+      const line = lineFromInfo(info);
+      const rank = info.multipv ?? 1;
+      if (rank === 1 && line) {
+        lines = [];
+      }
+      if (line === undefined || rank !== lines.length + 1) {
+        return undefined;
+      }
+      lines.push(line);
+      return lines.length === lineCount ? snapshot() : undefined;
+    },
+    final: snapshot,
+  };
 }
 
 /**
@@ -28,7 +60,7 @@ interface FoldLimits {
  * - In a long search, Stockfish prints all lines again when one line is finished, possibly with the new depth too early. If
  * `currmove` follows with the same depth, the iteration was incomplete.
  */
-export function createSnapshotFold(limits: FoldLimits): SnapshotFold {
+function foldIterations(limits: FoldLimits): SnapshotFold {
   const nodesMax = limits.nodes ?? Number.POSITIVE_INFINITY;
   let iteration: EngineLine[] = [];
   /**

@@ -89,7 +89,7 @@ function createObedientPool() {
       createUciSession(settings, createObedient(), defaultWatchTimes, signal),
   };
   return createPool({
-    backends: [backend],
+    start: backend.start,
     memoryMaxBytes: Number.POSITIVE_INFINITY,
     log: silentLog,
   });

@@ -94,10 +94,19 @@ describe("configured engine files", () => {
   });
 
   test("a native engine that gives different results for equal searches is listed as not reproducible, and a warning is logged", async () => {
-    const learning = fakeEngine({ learned: true, iterationMs: 1, misbehaviour: "remember" });
-    const { builds, warnings } = await discover({ files: [learning, goodEngine()] });
+    const stockfish = { learned: true, iterationMs: 1, name: "Stockfish 1.0" };
+    const learning = fakeEngine({ ...stockfish, misbehaviour: "remember" });
+    const { builds, warnings } = await discover({ files: [learning, fakeEngine(stockfish)] });
     expect(builds.map(({ reproducible }) => reproducible)).toEqual([false, true]);
-    expect(warnings).toEqual([expect.stringMatching(/^equal searches of this engine differ.*fake-1\.0/)]);
+    expect(warnings).toEqual([
+      expect.stringMatching(/^equal searches of this engine differ.*stockfish-1\.0/),
+    ]);
+  });
+
+  test("an engine of a family that Kibitz does not know is listed as not reproducible, even if equal searches are equal", async () => {
+    const { builds, warnings } = await discover({ files: [fakeEngine({ iterationMs: 1 })] });
+    expect(builds).toMatchObject([{ id: "fake-1.0", family: "unknown", reproducible: false }]);
+    expect(warnings).toEqual([]);
   });
 
   test("no native engine is listed if the configured list of engine files is empty", async () => {
@@ -138,7 +147,12 @@ describe("configured engine files", () => {
       () => writeScript(`echo uciok; read a; read b; echo readyok; cat`),
       "it reports no name",
     ],
-    ["plays too badly", () => fakeEngine(), "it does not see the mate in two"],
+    [
+      "plays too badly for its family",
+      () => fakeEngine({ name: "Stockfish 1.0" }),
+      "it does not see the mate in two",
+    ],
+    ["answers an illegal move", () => fakeEngine({ misbehaviour: "illegal" }), "a1h8 is not legal"],
     ["fails in a search", () => fakeEngine({ misbehaviour: "exit" }), "closed its pipe"],
   ])(
     "if a native engine %s, the engine is not listed, and the log gives the reason",

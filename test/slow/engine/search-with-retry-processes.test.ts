@@ -29,7 +29,7 @@ async function supervise(times: Partial<WatchTimes> = {}) {
   const failures: string[] = [];
   const warn: Log["warn"] = ({ kind }, message) => failures.push(`${message}: ${kind}`);
   const log = { ...silentLog, warn };
-  const pool = createPool({ backends: [backend], memoryMaxBytes: Number.POSITIVE_INFINITY, log });
+  const pool = createPool({ start: backend.start, memoryMaxBytes: Number.POSITIVE_INFINITY, log });
   pools.push(pool);
   let acquired = 0;
   const acquire: EnginePool["acquire"] = async (...asked) => {

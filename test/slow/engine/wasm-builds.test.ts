@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { createWasmBackend } from "../../../src/engine/backends/wasm/index.ts";
+import { profileOf } from "../../../src/engine/profiles.ts";
 import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
 import { selfTest } from "../../../src/engine/self-test.ts";
 
@@ -11,7 +12,10 @@ test("the installed WebAssembly engines have the author, options and self-test n
   expect(builds.map(({ id }) => id)).toEqual(["stockfish-19", "stockfish-19-lite"]);
   for (const build of builds) {
     await using session = await backend.start(build, forever);
-    expect([build.id, await selfTest(session, 1, forever)]).toEqual([build.id, build.selfTestNodes]);
+    expect([build.id, await selfTest(session, profileOf(build.family), 1, forever)]).toEqual([
+      build.id,
+      build.selfTestNodes,
+    ]);
     const { name, author, options } = session.info;
     expect(build).toMatchObject({ name, author, options });
   }

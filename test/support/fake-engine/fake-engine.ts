@@ -1,7 +1,7 @@
 /**
  * A small UCI engine for tests, which runs as a process and can misbehave. The engine searches one ply. It has options and a
  * hash like a real engine.
- * Usage: node fake-engine.ts [misbehaviour] [milliseconds per iteration] [learned]
+ * Usage: node fake-engine.ts [misbehaviour] [milliseconds per iteration] [learned|simple] [name]
  */
 import { closeSync, writeSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -117,7 +117,7 @@ function receive(line: string): void {
 function greet(): void {
   say(
     "Fake Engine by nobody",
-    "id name Fake 1.0",
+    `id name ${process.argv[5] ?? "Fake 1.0"}`,
     "id author nobody",
     "option name Debug Log File type string default <empty>",
     ...stockfishOptions,

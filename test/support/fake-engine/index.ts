@@ -61,6 +61,8 @@ export interface FakeEngineOptions {
   readonly iterationMs?: number;
   /** True if the engine passes the server's test of new engines. */
   readonly learned?: boolean;
+  /** The name that the engine reports. Its first word decides the family. */
+  readonly name?: string;
   readonly times?: WatchTimes;
 }
 
@@ -73,7 +75,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     id: "fake-1.0",
     name: "Fake 1.0",
     path: "native",
-    family: "fake",
+    family: "unknown",
     version: "1.0",
     net: "full",
     license: undefined,
@@ -113,7 +115,8 @@ export function commandOfFake({
   misbehaviour,
   iterationMs = 2,
   learned = false,
+  name = "Fake 1.0",
 }: FakeEngineOptions = {}): EngineCommand {
-  const how = [misbehaviour ?? "none", String(iterationMs), ...(learned ? ["learned"] : [])];
+  const how = [misbehaviour ?? "none", String(iterationMs), learned ? "learned" : "simple", name];
   return { file: process.execPath, args: [file, ...how] };
 }

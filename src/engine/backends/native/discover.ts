@@ -1,6 +1,7 @@
 import type { Log } from "../../../log/log.ts";
-import type { EngineBuild, EngineSettings, Net } from "../../engine.ts";
+import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
+import { identityFromName, profileOf } from "../../profiles.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { selfTest } from "../../self-test.ts";
 import { createChildProcess } from "../../uci/child-process.ts";
@@ -65,11 +66,12 @@ async function identify(
     if (identity === undefined) {
       throw new Error("it reports no name");
     }
-    const selfTestNodes = await selfTest(session, settings.threads, signal);
+    const profile = profileOf(identity.family);
+    const selfTestNodes = await selfTest(session, profile, settings.threads, signal);
     // Throw if the file was replaced after its digest was computed.
     await integrity.assertUnchanged();
     const reproducible = selfTestNodes !== undefined;
-    if (!reproducible && settings.threads === 1) {
+    if (!reproducible && profile.isReproducible && settings.threads === 1) {
       const { id: engine } = identity;
       log.warn(
         { engine, path: "native" },
@@ -85,32 +87,4 @@ async function identify(
     log.warn({ file: candidate, error: String(error) }, "native engine left out");
     return [];
   }
-}
-
-interface NativeIdentity {
-  readonly id: string;
-  readonly family: string;
-  readonly version: string;
-  readonly net: Net;
-  readonly license: string | undefined;
-}
-
-/** Keeps the complete version of a development build, such as `dev-20260110-3a1b2c4d`, so that the ids of builds differ. */
-export function identityFromName(name: string): NativeIdentity | undefined {
-  const words = name
-    .toLowerCase()
-    .split(/[^a-z0-9.-]+/)
-    .filter(Boolean);
-  const [family, version] = words;
-  if (family === undefined || !/^[a-z0-9]/.test(family)) {
-    return undefined;
-  }
-  const net = words.includes("lite") ? "lite" : "full";
-  return {
-    id: [family, version, net === "lite" ? "lite" : undefined].filter(Boolean).join("-"),
-    family,
-    version: version ?? "unknown",
-    net,
-    license: family === "stockfish" ? "GPL-3.0-or-later" : undefined,
-  };
 }

@@ -1,5 +1,6 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
+import { profiles } from "../../profiles.ts";
 import { findInstalled, installFoldersIn } from "./install-folders.ts";
 
 export interface NativeSearch {
@@ -25,6 +26,8 @@ const usualFolders = [
   "/home/linuxbrew/.linuxbrew/bin",
 ];
 
+const programs = profiles.flatMap((profile) => profile.programs);
+
 /** Returns each native engine once. Calls `onUnusable` for a file of the operator that cannot be executed. */
 export async function findExecutables(
   { files, searchPath, dataHome }: NativeSearch,
@@ -33,7 +36,7 @@ export async function findExecutables(
   const folders = [...searchPath.split(delimiter), ...usualFolders].filter(Boolean);
   // Skip the folders of npm: they contain a file `stockfish`, which is the loader of the WebAssembly build.
   const searched = folders.filter((folder) => !folder.includes("node_modules"));
-  const names = files ?? searched.map((folder) => join(folder, "stockfish"));
+  const names = files ?? searched.flatMap((folder) => programs.map((program) => join(folder, program)));
   const named = await executablesOf(names, files ? onUnusable : () => {});
   const inFolders = files ? [] : await findInstalled(installFoldersIn(dataHome));
   const installed = await executablesOf(inFolders, onUnusable);

@@ -1,5 +1,6 @@
 import type { EngineBuild } from "../../engine.ts";
 import type { FileIntegrity, Pin } from "../../file-integrity.ts";
+import { preferredFamily } from "../../profiles.ts";
 
 export type WasmBuild = Omit<
   EngineBuild,
@@ -16,7 +17,7 @@ export type WasmBuild = Omit<
 
 /** The fields that are equal in all builds. A test compares author and options with the values of the engines. */
 const stockfish = {
-  family: "stockfish",
+  family: preferredFamily,
   license: "GPL-3.0-or-later",
   author: "the Stockfish developers (see AUTHORS file)",
   options: [
