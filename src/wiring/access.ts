@@ -128,18 +128,16 @@ export async function openAccess(
         keeping = undefined;
       });
   });
-  const closing = open.move();
-  return Object.assign(access, {
-    async [Symbol.asyncDispose]() {
-      timer.cancel();
-      limitWaits?.(closeMaxMs);
-      await keeping;
-      await access
-        .flush()
-        .catch((err: unknown) => log.error({ err }, "the latest usage could not be saved and is lost"));
-      await closing.disposeAsync();
-    },
+  open.defer(async () => {
+    timer.cancel();
+    limitWaits?.(closeMaxMs);
+    await keeping;
+    await access
+      .flush()
+      .catch((err: unknown) => log.error({ err }, "the latest usage could not be saved and is lost"));
   });
+  const kept = open.move();
+  return Object.assign(access, { [Symbol.asyncDispose]: () => kept.disposeAsync() });
 }
 
 function openOwn(

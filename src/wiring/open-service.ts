@@ -74,7 +74,7 @@ interface OpenService extends AsyncDisposable {
   endCalls(answered: (maxMs: number) => Promise<void>): Promise<void>;
 }
 
-/** Opens what the calls need besides the stores. If this fails, the stored answers are closed. */
+/** Opens what the calls need besides the stores. If this fails, the engines and the stored answers are closed. */
 export async function openService(
   config: Config,
   log: Log,

@@ -52,7 +52,7 @@ test("API keys, their last use and the used engine time survive a restart", asyn
   ]);
 });
 
-test("a stop does not wait for a database that stays locked, and the log says that usage is lost", async () => {
+test("a stop does not wait for a database that stays locked, and the log says once that usage is lost", async () => {
   const dataDir = join(folder, "locked");
   const errors: string[] = [];
   const log = { ...silentLog, error: (_: object, message: string) => void errors.push(message) };
@@ -73,6 +73,9 @@ test("a stop does not wait for a database that stays locked, and the log says th
   await access[Symbol.asyncDispose]();
   expect(errors).toEqual(["the latest usage could not be saved and is lost"]);
   release();
+  // Closing again does nothing.
+  await access[Symbol.asyncDispose]();
+  expect(errors).toHaveLength(1);
 });
 
 test("a database from a newer Kibitz version is refused, and the error says how to fix the problem", async () => {
