@@ -14,7 +14,7 @@ import { repeatablePart, searchFactsOf } from "./convert.ts";
 import { createRequestWriter } from "./plain/write-message.ts";
 import { batchMethods, isCounted, requestMaxBytes } from "./policy.ts";
 import type { ReportCall } from "./report-call.ts";
-import type { Rules } from "./rules.ts";
+import { checkRules } from "./rules.ts";
 import { createSuggest, type ValidateMessage } from "./suggest.ts";
 
 export type Middleware = (handler: Handler, method: DescMethod) => Handler;
@@ -22,7 +22,6 @@ export type Middleware = (handler: Handler, method: DescMethod) => Handler;
 /** The outermost middleware is first. Callers are authenticated earlier, before the body is read. */
 export function apiMiddleware(
   { limits }: Pick<Access, "limits">,
-  rules: Rules,
   validate: ValidateMessage,
   reportCall: ReportCall,
 ): readonly Middleware[] {
@@ -31,7 +30,7 @@ export function apiMiddleware(
     withReport(reportCall),
     withSuggestions(validate),
     withLimits(limits),
-    withRules(rules),
+    withRules(),
     withEtag(),
   ];
 }
@@ -152,9 +151,9 @@ function withLimits(limits: Limits): Middleware {
   return (handler, method) => (isCounted(method) ? limited(handler, method) : handler);
 }
 
-export function withRules(rules: Rules): Middleware {
+export function withRules(): Middleware {
   return around(async function* (messages, request, { method }) {
-    refuseViolations(rules(request, method.input));
+    refuseViolations(checkRules(request, method.input));
     yield* messages();
   });
 }

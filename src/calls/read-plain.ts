@@ -3,12 +3,10 @@ import { errorFromViolations, withCost } from "../errors/errors.ts";
 import type { ReadCall } from "./call.ts";
 import { createMessageReader } from "./plain/read-message.ts";
 import { costOf } from "./policy.ts";
-import type { Rules } from "./rules.ts";
+import { checkRules } from "./rules.ts";
 import { createSuggest, type ValidateMessage } from "./suggest.ts";
 
 export interface PlainReaderOptions {
-  /** Adds the other violations of a message that has invalid JSON values, so that one error contains all violations. */
-  readonly violationsOf: Rules;
   /** If this function rejects a corrected request, the error does not contain the corrected request. */
   readonly validate: ValidateMessage;
 }
@@ -22,17 +20,16 @@ type ReadPlain = (
 
 export function createPlainReader(
   method: DescMethod,
-  { violationsOf, validate }: PlainReaderOptions,
+  { validate }: PlainReaderOptions,
   readMessage = createMessageReader(method.input),
 ): ReadPlain {
   const suggest = createSuggest(method, validate, readMessage);
   return async (sent, call, suggests = true) => {
     const { message, violations } = readMessage(sent);
     if (violations.length > 0) {
-      const error = withCost(
-        errorFromViolations(violationsOf(message, method.input, violations)),
-        costOf(message),
-      );
+      // Add the other violations of the message, so that one error contains all violations.
+      const all = checkRules(message, method.input, violations);
+      const error = withCost(errorFromViolations(all), costOf(message));
       throw suggests ? await suggest(error, sent, call) : error;
     }
     return message;

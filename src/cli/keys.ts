@@ -3,7 +3,7 @@ import { CreateKeyRequestSchema } from "../../gen/chess/analysis/v1/key_service_
 import { createKeyIssuer, type IssuedKey, type KeyIssuer } from "../access/key-issuer.ts";
 import { createKeyExpiry, type KeyExpiry } from "../access/keys.ts";
 import { freePlan, planOf } from "../access/plans.ts";
-import { createRules } from "../calls/rules.ts";
+import { checkRules } from "../calls/rules.ts";
 import type { KeyRecord } from "../storage/ports.ts";
 import { withoutControls } from "../text/controls.ts";
 import { wall } from "../time/time.ts";
@@ -65,7 +65,7 @@ const timeIn = (opened: OpenedKeys) => () => Math.floor(opened.now() ?? wall());
 async function createKey(input: CommandInput, issuer: KeyIssuer, config: Config): Promise<number> {
   const { name, plan = freePlan.id } = input.values;
   onlyArguments(input, 0);
-  const violations = createRules()(
+  const violations = checkRules(
     create(CreateKeyRequestSchema, typeof name === "string" ? { name } : {}),
     CreateKeyRequestSchema,
   );

@@ -11,7 +11,6 @@ import manifest from "../../package.json" with { type: "json" };
 import { fromThisProcess } from "../calls/call.ts";
 import type { Calls } from "../calls/create-calls.ts";
 import { createRulebook } from "../calls/rulebook.ts";
-import { createRules } from "../calls/rules.ts";
 import { errorFromUnknown, KibitzError } from "../errors/errors.ts";
 import { type Answerers, createCaller } from "../protocols/mcp/caller.ts";
 import { createPlainCalls } from "../protocols/mcp/plain-calls.ts";
@@ -96,7 +95,6 @@ function answerersOf({ transport, validate }: Target): Answerers {
   return {
     plain: createPlainCalls({
       calls: callsOver(transport),
-      violationsOf: createRules(),
       validate: async (message, method) => {
         try {
           await validate(message, method);

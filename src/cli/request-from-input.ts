@@ -1,7 +1,7 @@
 import { type AnalysisRequest, AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { requestBounds } from "../analysis/analysis.ts";
 import { createMessageReader } from "../calls/plain/read-message.ts";
-import { createRules } from "../calls/rules.ts";
+import { checkRules } from "../calls/rules.ts";
 import { errorFromViolations } from "../errors/errors.ts";
 import { type Command, type CommandInput, UsageError } from "./command.ts";
 import { engineChoice } from "./engine-choice.ts";
@@ -74,7 +74,7 @@ export function readSendable(sent: Readonly<Record<string, unknown>>): AnalysisR
 function readValidated(sent: Readonly<Record<string, unknown>>) {
   const reading = createMessageReader(AnalysisRequestSchema)(sent);
   const message = reading.message as AnalysisRequest;
-  const violations = createRules()(message, AnalysisRequestSchema, reading.violations);
+  const violations = checkRules(message, AnalysisRequestSchema, reading.violations);
   return { message, unreadable: reading.violations.length > 0, violations };
 }
 

@@ -11,7 +11,7 @@ import type { ReadCall } from "../calls/call.ts";
 import { requestFromMessage } from "../calls/convert.ts";
 import { searchOfReview } from "../calls/convert-review.ts";
 import { costOf } from "../calls/policy.ts";
-import type { Rules } from "../calls/rules.ts";
+import { checkRules } from "../calls/rules.ts";
 import { costOfMoves, KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/time-slices.ts";
 import { readReview, type ValidatedReview, validateReview } from "./validate-review.ts";
@@ -27,14 +27,13 @@ const itemsForOne = 10;
 interface ValidateOptions {
   readonly access: Access;
   readonly engines: KnownEngines;
-  readonly rules: Rules;
   readonly beginWork: BeginWork;
 }
 
 /** An invalid request gets status 400. A request that exceeds the plan gets status 402. */
 export type Validate = ReturnType<typeof createValidate>;
 
-export function createValidate({ access, engines, rules, beginWork }: ValidateOptions) {
+export function createValidate({ access, engines, beginWork }: ValidateOptions) {
   const { plans, selfService } = access;
   function refuseExcess(excessIn: Parameters<typeof upgradeNeeded>[0], plan: Plan, cost: number): void {
     const error = upgradeNeeded(excessIn, { plans, plan, hasSelfService: selfService !== undefined });
@@ -71,7 +70,7 @@ export function createValidate({ access, engines, rules, beginWork }: ValidateOp
 
   /** Validates an item, and checks the rules in the proto file. `found` contains the violations from decoding the JSON. */
   async function item(message: RequestMessage, call: ReadCall, found?: readonly Violation[]) {
-    refuseViolations(rules(message, single.input, found));
+    refuseViolations(checkRules(message, single.input, found));
     return request(message, call);
   }
 
@@ -93,7 +92,7 @@ export function createValidate({ access, engines, rules, beginWork }: ValidateOp
       await item(sent, call);
       return;
     }
-    refuseViolations(rules(sent, method.input));
+    refuseViolations(checkRules(sent, method.input));
     if (isMessage(sent, batch.input)) {
       batchSize(sent.requests.length, call.account);
     }

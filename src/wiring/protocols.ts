@@ -52,7 +52,7 @@ interface ProtocolsOptions {
 
 /** Each protocol authenticates its requests, and reports errors in its own format. */
 export function createProtocols(service: Service, options: ProtocolsOptions): Protocols {
-  const { rules, validate, rulebook, beginWork, calls } = service;
+  const { validate, rulebook, beginWork, calls } = service;
   const { access, lag, bodies, config, heartbeatMs, reportCall, log } = options;
   const admitCall = createAdmitCall(access, lag.isLasting);
 
@@ -60,7 +60,6 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
     services: apiServices,
     admitCall,
     calls,
-    violationsOf: rules,
     validate: validate.message,
     beginWork,
     bodies,
@@ -87,7 +86,7 @@ export function createProtocols(service: Service, options: ProtocolsOptions): Pr
 
   const messageMaxBytes = readMaxBytesOf(GameService.method.reviewGame);
   const mcp = createMcpEndpoint({
-    plain: createPlainCalls({ calls, violationsOf: rules, validate: validate.message }),
+    plain: createPlainCalls({ calls, validate: validate.message }),
     rulebook,
     origins: config.corsOrigins ?? [],
     hosts: allowedHosts(config.host, config.allowedHosts),

@@ -10,7 +10,6 @@ import { type Calls, createCalls } from "../calls/create-calls.ts";
 import { apiMiddleware } from "../calls/middleware.ts";
 import { createReportCall, type ReportCall } from "../calls/report-call.ts";
 import { createRulebook, type Rulebook } from "../calls/rulebook.ts";
-import { createRules, type Rules } from "../calls/rules.ts";
 import type { Engines } from "../engine/engines.ts";
 import { createCallLine } from "../log/call-line.ts";
 import type { Log } from "../log/log.ts";
@@ -29,7 +28,6 @@ export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
   readonly engines: KnownEngines;
-  readonly rules: Rules;
   readonly validate: Validate;
   readonly rulebook: Rulebook;
   /** Divides a long task into time slices. The thread can do other work between two slices. */
@@ -79,8 +77,7 @@ export function createService(
     available: running.available,
     validatePosition: createPositionCache(beginWork),
   };
-  const rules = createRules();
-  const validate = createValidate({ access, engines, rules, beginWork });
+  const validate = createValidate({ access, engines, beginWork });
   const charge = createCharge(access.limits, analyzer.timeOf, ending);
   const implementations = createImplementations({
     analyzer,
@@ -92,9 +89,9 @@ export function createService(
     searchesAtOnce: config.slots + 1,
     log,
   });
-  const calls = createCalls(implementations, apiMiddleware(access, rules, validate.message, reportCall));
+  const calls = createCalls(implementations, apiMiddleware(access, validate.message, reportCall));
   const rulebook = createRulebook({ beginWork, charge });
-  return { analyzer, scheduler, engines, rules, validate, rulebook, beginWork, calls };
+  return { analyzer, scheduler, engines, validate, rulebook, beginWork, calls };
 }
 
 /** Throws ConfigError if the cache would need more than half of the heap. */

@@ -4,7 +4,6 @@ import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.t
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type Call, localCall } from "../../src/calls/call.ts";
 import { type Middleware, withReport, withRules, withSuggestions } from "../../src/calls/middleware.ts";
-import { createRules } from "../../src/calls/rules.ts";
 import { errorFromViolations, KibitzError } from "../../src/errors/errors.ts";
 import { createCallLine } from "../../src/log/call-line.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
@@ -156,7 +155,7 @@ test.each([evaluate, streamEvaluate])(
   "a request to $name that violates a rule of the proto is refused before the handler runs",
   async (method) => {
     const message = create(AnalysisRequestSchema, { fen: "" });
-    const answer = ask(method, withRules(createRules()), () => expect.fail("called"), { message });
+    const answer = ask(method, withRules(), () => expect.fail("called"), { message });
     const failing = method.methodKind === "unary" ? answer : answersOf(answer);
     await expect(failing).rejects.toMatchObject({ code: "invalid_fen", violations: [{ pointer: "/fen" }] });
   },

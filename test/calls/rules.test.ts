@@ -15,7 +15,7 @@ import {
   file_chess_analysis_v1_key_service,
 } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { batchItemsMax, requestBounds } from "../../src/analysis/analysis.ts";
-import { boundsOfField, boundsOfList, createRules } from "../../src/calls/rules.ts";
+import { boundsOfField, boundsOfList, checkRules } from "../../src/calls/rules.ts";
 
 test("the proto and the validation of requests have the same ranges", () => {
   const rangeOf = (name: string) => {
@@ -29,9 +29,8 @@ test("the proto and the validation of requests have the same ranges", () => {
   expect(boundsOfList(EvaluateBatchRequestSchema.field.requests).maximum).toBe(batchItemsMax);
 });
 
-const rules = createRules();
 const violationsOf = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>
-  rules(create(desc, init), desc);
+  checkRules(create(desc, init), desc);
 
 type RequestInit = MessageInitShape<typeof AnalysisRequestSchema>;
 
@@ -203,7 +202,7 @@ test("every pattern in the proto has an error message", () => {
   expect(patterned.length).toBeGreaterThan(1);
   for (const field of patterned) {
     const desc = field.parent;
-    const found = rules(create(desc, { [field.localName]: " \u0001 ".repeat(6) }), desc);
+    const found = checkRules(create(desc, { [field.localName]: " \u0001 ".repeat(6) }), desc);
     expect(found.map(({ message }) => message).join()).toMatch(/must (not contain|consist of) /);
   }
 });

@@ -6,7 +6,6 @@ import { createAccess } from "../../src/access/access.ts";
 import { createClientAddress } from "../../src/access/client-address.ts";
 import { keylessPlan } from "../../src/access/plans.ts";
 import { createPositionCache } from "../../src/analysis/validate-request.ts";
-import { createRules } from "../../src/calls/rules.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { ClientDisconnected, createOutcome } from "../../src/request/context.ts";
 import { createValidate } from "../../src/services/validate.ts";
@@ -51,7 +50,7 @@ async function open(leaveAt = Number.POSITIVE_INFINITY) {
     authorization: undefined,
   });
   return {
-    validate: createValidate({ access, engines, rules: createRules(), beginWork }),
+    validate: createValidate({ access, engines, beginWork }),
     call: { account, outcome: createOutcome(), signal: leaving.signal },
     seen,
     leaving,

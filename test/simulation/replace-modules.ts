@@ -12,7 +12,6 @@ const replaced: ReadonlyMap<string, string> = new Map(
     "node:fs": "fs.ts",
     "node:sqlite": "sqlite.ts",
     "game/openings.ts": "openings.ts",
-    "calls/rules.ts": "rules.ts",
     "storage/memory/limit-store.ts": "memory-limit-store.ts",
   }).map(([module, standIn]) => [
     module.startsWith("node:") ? module : new URL(module, sources).href,

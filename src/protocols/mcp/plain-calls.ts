@@ -3,6 +3,7 @@ import type { Call } from "../../calls/call.ts";
 import type { Calls } from "../../calls/create-calls.ts";
 import { createPlainWriter } from "../../calls/plain/write-message.ts";
 import { createPlainReader, type PlainReaderOptions } from "../../calls/read-plain.ts";
+import { checkRules } from "../../calls/rules.ts";
 import { refuseViolations } from "../../errors/errors.ts";
 import type { Plain } from "../../text/json.ts";
 
@@ -37,7 +38,7 @@ export function createPlainCalls({ calls, ...options }: PlainReaderOptions & { r
     /** Validates the fields of a request without running the request. */
     async check(method: DescMethod, request: Plain): Promise<void> {
       const message = await codecOf(method).read(request, context);
-      refuseViolations(options.violationsOf(message, method.input));
+      refuseViolations(checkRules(message, method.input));
     },
   });
 }

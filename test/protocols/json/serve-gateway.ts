@@ -9,7 +9,7 @@ import { KeyService } from "../../../gen/chess/analysis/v1/key_service_pb.ts";
 import { localAccount } from "../../../src/access/account.ts";
 import type { Handler } from "../../../src/calls/call.ts";
 import type { UnaryHandler } from "../../../src/calls/create-calls.ts";
-import { createRules } from "../../../src/calls/rules.ts";
+import { checkRules } from "../../../src/calls/rules.ts";
 import { errorFromViolations, type Violation } from "../../../src/errors/errors.ts";
 import { type BodyBudget, createBodyBudget } from "../../../src/http/body-budget.ts";
 import type { NodeRequest, NodeResponse, RequestHandler } from "../../../src/http/message.ts";
@@ -40,8 +40,6 @@ export interface MadeUpCalls {
   readonly bodies?: BodyBudget;
 }
 
-const rules = createRules();
-
 export function madeUpGateway({
   calls = {},
   streams = {},
@@ -70,9 +68,8 @@ export function madeUpGateway({
           : () => expect.fail(`${method.name} was called`)),
     },
     heartbeatMs,
-    violationsOf: rules,
     async validate(message, { input }) {
-      const violations = rules(message, input);
+      const violations = checkRules(message, input);
       if (violations.length > 0) {
         throw errorFromViolations(violations);
       }

@@ -4,7 +4,6 @@ import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service
 import { GameService, ReviewGameResponseSchema } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
 import { fromThisProcess } from "../../../src/calls/call.ts";
 import type { Calls } from "../../../src/calls/create-calls.ts";
-import { createRules } from "../../../src/calls/rules.ts";
 import { createPlainCalls } from "../../../src/protocols/mcp/plain-calls.ts";
 
 const { evaluate } = AnalysisService.method;
@@ -13,7 +12,6 @@ function callsOf(calls: Partial<Calls>) {
   const none = () => expect.fail("nobody should ask that");
   const plain = createPlainCalls({
     calls: { unary: none, stream: none, ...calls },
-    violationsOf: createRules(),
     validate: async () => {},
   });
   return plain(fromThisProcess());
