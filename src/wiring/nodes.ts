@@ -27,7 +27,7 @@ export function joinOthers(
   redis: Redis,
   { host, slots, redisAnswersMb }: Pick<Config, "host" | "slots" | "redisAnswersMb">,
   log: Pick<Log, "info" | "warn">,
-  { announceMs = 2000 }: Partial<Pick<SharingTimes, "announceMs">> = {},
+  { announceMs = 2000, claims = {} }: Partial<Pick<SharingTimes, "announceMs" | "claims">> = {},
 ): NodeAmongOthers {
   const open = new AsyncDisposableStack();
   const nodes = open.use(joinNodes(redis, { id: randomUUID(), everyMs: announceMs }));
@@ -41,7 +41,10 @@ export function joinOthers(
         bytes: redisAnswersMb * 1e6,
         format: { version, read: resultFromJson },
       }),
-      claims: createRedisClaims<SearchResult>(redis, { format: { version, read: lastResultFromJson } }),
+      claims: createRedisClaims<SearchResult>(redis, {
+        format: { version, read: lastResultFromJson },
+        times: claims,
+      }),
     },
     announce({ scheduler }, port) {
       const readyAt = now();

@@ -17,6 +17,8 @@ const serviceTimes = {
   ...accessTimes,
   /** Milliseconds that searches may still run after the server has begun to stop. Longer searches are stopped. */
   drainMs: 15_000,
+  /** Milliseconds that the server waits for the answers of calls after `drainMs`. Must exceed `cutMaxMs`. */
+  answerMaxMs: 5000,
 } as const;
 
 export type ServiceTimes = { readonly [Time in keyof typeof serviceTimes]: number };
@@ -26,9 +28,6 @@ export type ServiceTimes = { readonly [Time in keyof typeof serviceTimes]: numbe
  * node, for a search of their caller, for an engine, or in a queue that is too long.
  */
 const cutMaxMs = 2000;
-
-/** Milliseconds that the server waits for the answers of calls after it has begun to stop searches. Must exceed `cutMaxMs`. */
-const answerMaxMs = 5000;
 
 interface OpenStoresOptions extends Pick<OpenAccessOptions, "plans" | "addressOf"> {
   readonly degraded: Degraded;
@@ -50,7 +49,7 @@ export async function openStores(
   log: Log,
   { degraded, meter, redis: redisTimes, times, ...callers }: OpenStoresOptions,
 ): Promise<OpenStores> {
-  const { drainMs: _, ...storeTimes } = { ...serviceTimes, ...times };
+  const { drainMs: _, answerMaxMs: __, ...storeTimes } = { ...serviceTimes, ...times };
   await using open = new AsyncDisposableStack();
   const redis = open.use(await connectRedis(config, log, { times: redisTimes, degraded, meter }));
   const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, config, log, redisTimes));
@@ -82,7 +81,7 @@ export async function openService(
   { access, node }: OpenStores,
   { port, degraded, reportCall, meter, times }: OpenServiceOptions,
 ): Promise<OpenService> {
-  const { drainMs } = { ...serviceTimes, ...times };
+  const { drainMs, answerMaxMs } = { ...serviceTimes, ...times };
   await using open = new AsyncDisposableStack();
   const store = open.use(openStore(config, log, degraded));
   open.use(engines);

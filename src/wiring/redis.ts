@@ -1,5 +1,6 @@
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
+import type { ClaimTimes } from "../storage/redis/claims.ts";
 import type { Redis, RedisTimes } from "../storage/redis/connection.ts";
 import { ConfigError } from "./config.ts";
 import type { Degraded } from "./degraded.ts";
@@ -7,6 +8,7 @@ import type { Config } from "./settings.ts";
 
 export interface SharingTimes extends RedisTimes {
   readonly announceMs: number;
+  readonly claims: Partial<ClaimTimes>;
 }
 
 interface RedisWatched {

@@ -18,9 +18,11 @@ const claimTimes = {
 /** The answer expires in Redis after this time. The watching nodes read the answer long before. */
 const answerMs = 10_000;
 
+export type ClaimTimes = { readonly [Time in keyof typeof claimTimes]: number };
+
 interface RedisClaimsOptions<T> {
   readonly format: ValueFormat<T>;
-  readonly times?: Partial<{ readonly [Time in keyof typeof claimTimes]: number }>;
+  readonly times?: Partial<ClaimTimes>;
 }
 
 /** Arguments: the id of the claim, and the new expiry in milliseconds. An expiry of 0 ends the claim. */

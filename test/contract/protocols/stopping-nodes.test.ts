@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { beforeEach, expect, onTestFinished, test, vi } from "vitest";
 import { startEngines } from "../../../src/engine/engines.ts";
 import { silentLog } from "../../../src/log/log.ts";
@@ -15,18 +14,28 @@ import { useRedis } from "../../support/redis.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { startFen } from "./cases/case.ts";
 import { heads } from "./heads.ts";
-import { post } from "./post.ts";
+import { post, type Reply } from "./post.ts";
 
 /** The server stops searches `drainMs` after the beginning of its stop, and rejects the calls that still wait 2 s later. */
 const drainMs = 300;
-/** A search that the engine never ends by itself. */
-const long = { fen: startFen, depth: 30 };
+/** A search that lasts longer than a test on a busy machine. */
+const long = { fen: startFen, depth: 30, movetime_ms: 60_000 };
 
 /** Sends a request until the request waits: a request waits only after the server has begun the batch of its caller. */
 async function waitingSingle(url: string) {
   for (;;) {
+    let refused: Reply | undefined;
     const answer = post(`${url}/v1/eval`, long);
-    const refused = await Promise.race([answer, sleep(1500)]);
+    answer.then(
+      (reply) => {
+        refused = reply;
+      },
+      () => {},
+    );
+    // If the server refused the request, the refusal would arrive before those of ten invalid requests, one after the other.
+    for (let times = 0; times < 10 && refused === undefined; times++) {
+      await post(`${url}/v1/eval`, { fen: "x" });
+    }
     if (refused === undefined) {
       // Do not return the promise itself, because `await` would wait for the answer.
       return { answer };
@@ -40,7 +49,7 @@ describeWith("redis")("a stopping node", () => {
   const folder = useTemporaryFolder();
   const plans = usePlansFile({
     id: "keyless",
-    limits: { concurrent: 1, depth_max: 30, rates: [rateOf("minute", 1000, 60)] },
+    limits: { concurrent: 1, depth_max: 30, movetime_ms_max: 60_000, rates: [rateOf("minute", 1000, 60)] },
   });
   let prefix = "";
   beforeEach(() => {
@@ -66,9 +75,16 @@ describeWith("redis")("a stopping node", () => {
     );
     const app = await startApp(config, silentLog, opening, {
       drainMs,
+      answerMaxMs: patienceMs,
       lag: neverLate,
       metrics,
-      redis: { operationMaxMs: 10_000, connectMaxMs: 10_000, boundedCallMaxMs: 10_000 },
+      redis: {
+        operationMaxMs: 10_000,
+        connectMaxMs: 10_000,
+        boundedCallMaxMs: 10_000,
+        // This process may be too busy to renew a claim of 1.2 s in time.
+        claims: { leaseMs: patienceMs },
+      },
     });
     onTestFinished(() => app.stop());
     const { waiters } = watch.mock.calls[0]?.[0] ?? {};
