@@ -83,10 +83,10 @@ const table = {
     options: { ...oneByOne, retry: 1 },
   },
   slow: {
-    about: "test/slow: processes, faults, the packed package",
+    about: "test/slow: processes, faults, the packed package, and what takes long and rarely changes",
     files: ["test/slow/**/*.test.ts"],
     needs: [...serviceNeeds, "systemd", "root", "mounts"],
-    options: { maxWorkers: 3 },
+    options: { maxWorkers: 3, expect: { poll: { timeout: patienceMs } } },
   },
   simulation: {
     about: "test/simulation: failures of engines, disks, Redis and nodes in virtual time, from fixed seeds",

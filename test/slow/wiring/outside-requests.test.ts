@@ -2,13 +2,13 @@ import { createHook } from "node:async_hooks";
 import type { ELDHistogram } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import { describe, expect, test, vi } from "vitest";
-import { ownerNow } from "../../src/request/owner.ts";
-import { createEventLoopLag } from "../../src/thread/overload.ts";
-import { ask, post } from "../abuse/ask.ts";
-import { patienceMs } from "../support/patience.ts";
-import { rateOf, usePlansFile } from "../support/plans-file.ts";
-import { useRedis } from "../support/redis.ts";
-import { type RunningApp, useApp } from "../support/running-app.ts";
+import { ownerNow } from "../../../src/request/owner.ts";
+import { createEventLoopLag } from "../../../src/thread/overload.ts";
+import { ask, post } from "../../abuse/ask.ts";
+import { patienceMs } from "../../support/patience.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
+import { useRedis } from "../../support/redis.ts";
+import { type RunningApp, useApp } from "../../support/running-app.ts";
 
 /** Code that serves all requests. The first frame of `src/` in a stack is compared with this pattern. */
 const serviceCode =

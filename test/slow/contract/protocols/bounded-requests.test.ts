@@ -1,9 +1,9 @@
 import { expect, test } from "vitest";
-import { newMessage } from "../../protocols/mcp/messages.ts";
-import { createEnginesInProcess } from "../../support/engines-in-process.ts";
-import { useApp } from "../../support/running-app.ts";
-import { rpcProtocols } from "./all-protocols.ts";
-import { json } from "./clients/json.ts";
+import { rpcProtocols } from "../../../contract/protocols/all-protocols.ts";
+import { json } from "../../../contract/protocols/clients/json.ts";
+import { newMessage } from "../../../protocols/mcp/messages.ts";
+import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
+import { useApp } from "../../../support/running-app.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 

@@ -1,7 +1,7 @@
 import { expect, test, vi } from "vitest";
-import { serve } from "../support/served.ts";
+import { serve } from "../../support/served.ts";
 
-const preload = new URL("throw-on-signal.ts", import.meta.url).href;
+const preload = new URL("../../faults/throw-on-signal.ts", import.meta.url).href;
 
 test("an error of no request is an orderly stop: calls in flight are answered, and the exit code is 1", async () => {
   const unhandled: string[] = [];

@@ -1,14 +1,14 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { runKibitz } from "../../cli/run-kibitz.ts";
-import { newest } from "../../protocols/mcp/agents.ts";
-import { createEnginesInProcess } from "../../support/engines-in-process.ts";
-import { useApp } from "../../support/running-app.ts";
-import { startFen } from "./cases/case.ts";
-import { connectBinary } from "./clients/connect.ts";
-import { grpcJs } from "./clients/grpc-js.ts";
-import { json } from "./clients/json.ts";
-import { post } from "./post.ts";
-import type { Call, Plain, Protocol } from "./protocol.ts";
+import { runKibitz } from "../../../cli/run-kibitz.ts";
+import { startFen } from "../../../contract/protocols/cases/case.ts";
+import { connectBinary } from "../../../contract/protocols/clients/connect.ts";
+import { grpcJs } from "../../../contract/protocols/clients/grpc-js.ts";
+import { json } from "../../../contract/protocols/clients/json.ts";
+import { post } from "../../../contract/protocols/post.ts";
+import type { Call, Plain, Protocol } from "../../../contract/protocols/protocol.ts";
+import { newest } from "../../../protocols/mcp/agents.ts";
+import { createEnginesInProcess } from "../../../support/engines-in-process.ts";
+import { useApp } from "../../../support/running-app.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 let protocols: readonly Protocol[] = [];

@@ -1,16 +1,16 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { gameFromFen } from "../../web/src/game/game.ts";
-import { runKibitz } from "../cli/run-kibitz.ts";
-import { newest } from "../protocols/mcp/agents.ts";
-import { createEnginesInProcess } from "../support/engines-in-process.ts";
-import { useApp } from "../support/running-app.ts";
-import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { rpcProtocols } from "./protocols/all-protocols.ts";
-import { grpcJs } from "./protocols/clients/grpc-js.ts";
-import { json } from "./protocols/clients/json.ts";
-import type { Call, Plain, Protocol } from "./protocols/protocol.ts";
+import { gameFromFen } from "../../../web/src/game/game.ts";
+import { runKibitz } from "../../cli/run-kibitz.ts";
+import { rpcProtocols } from "../../contract/protocols/all-protocols.ts";
+import { grpcJs } from "../../contract/protocols/clients/grpc-js.ts";
+import { json } from "../../contract/protocols/clients/json.ts";
+import type { Call, Plain, Protocol } from "../../contract/protocols/protocol.ts";
+import { newest } from "../../protocols/mcp/agents.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 const folder = useTemporaryFolder();

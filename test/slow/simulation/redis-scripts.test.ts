@@ -1,7 +1,7 @@
 import { createClient } from "@redis/client";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { renewScript } from "../../src/storage/redis/claims.ts";
-import { type RedisScript, redisScript } from "../../src/storage/redis/connection.ts";
+import { renewScript } from "../../../src/storage/redis/claims.ts";
+import { type RedisScript, redisScript } from "../../../src/storage/redis/connection.ts";
 import {
   createScript,
   findByHashScript,
@@ -9,20 +9,20 @@ import {
   pruneScript,
   revokeScript,
   touchScript,
-} from "../../src/storage/redis/key-scripts.ts";
+} from "../../../src/storage/redis/key-scripts.ts";
 import {
   addScript,
   enterScript,
   holdScript,
   leaveScript,
   usesScript,
-} from "../../src/storage/redis/limit-scripts.ts";
-import { announceScript } from "../../src/storage/redis/nodes.ts";
-import { describeWith } from "../support/needs.ts";
-import { useRedis } from "../support/redis.ts";
-import { createRandom, type Random } from "./random.ts";
-import { Rejection, type Reply } from "./redis-data.ts";
-import { createRedisExecutor } from "./redis-executor.ts";
+} from "../../../src/storage/redis/limit-scripts.ts";
+import { announceScript } from "../../../src/storage/redis/nodes.ts";
+import { createRandom, type Random } from "../../simulation/random.ts";
+import { Rejection, type Reply } from "../../simulation/redis-data.ts";
+import { createRedisExecutor } from "../../simulation/redis-executor.ts";
+import { describeWith } from "../../support/needs.ts";
+import { useRedis } from "../../support/redis.ts";
 
 interface Call {
   readonly script: RedisScript;

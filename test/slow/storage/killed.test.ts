@@ -5,9 +5,9 @@ import { createInterface } from "node:readline";
 import { DatabaseSync } from "node:sqlite";
 import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
-import { openSqliteAnswerStore } from "../../src/storage/sqlite/answer-store.ts";
-import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { killWriters } from "./kill-writers.ts";
+import { openSqliteAnswerStore } from "../../../src/storage/sqlite/answer-store.ts";
+import { killWriters } from "../../storage/kill-writers.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 const answers = useTemporaryFolder();
@@ -18,7 +18,7 @@ test("after kills of writing processes, the key database opens, and no confirmed
   killWriters(folder, kills));
 
 test("after a kill during writing, the file of stored answers is intact and lacks only the last answers", async () => {
-  const writer = fileURLToPath(new URL("killed-answer-writer.ts", import.meta.url));
+  const writer = fileURLToPath(new URL("../../storage/killed-answer-writer.ts", import.meta.url));
   let next = 0;
   for (let kill = 0; kill < 2; kill++) {
     const child = spawn(process.execPath, [writer, answers, String(next)], {

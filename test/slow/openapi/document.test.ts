@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { documentOf } from "../../tools/openapi/document.ts";
-import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { compileProto } from "./compile-proto.ts";
+import { documentOf } from "../../../tools/openapi/document.ts";
+import { compileProto } from "../../openapi/compile-proto.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 /** A test proto with features that the project's proto does not use. */
 

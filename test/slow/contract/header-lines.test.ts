@@ -1,17 +1,17 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { gameFromPgn } from "../../web/src/game/pgn.ts";
-import { foundGames } from "../../web/src/review/found-games.ts";
-import { runKibitz } from "../cli/run-kibitz.ts";
-import { gameWithLine, headerLines, pawnEnding } from "../game/header-lines.ts";
-import { type Agent, newest } from "../protocols/mcp/agents.ts";
-import { createEnginesInProcess } from "../support/engines-in-process.ts";
-import { useApp } from "../support/running-app.ts";
-import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { rpcProtocols } from "./protocols/all-protocols.ts";
-import { json } from "./protocols/clients/json.ts";
-import type { Protocol } from "./protocols/protocol.ts";
+import { gameFromPgn } from "../../../web/src/game/pgn.ts";
+import { foundGames } from "../../../web/src/review/found-games.ts";
+import { runKibitz } from "../../cli/run-kibitz.ts";
+import { rpcProtocols } from "../../contract/protocols/all-protocols.ts";
+import { json } from "../../contract/protocols/clients/json.ts";
+import type { Protocol } from "../../contract/protocols/protocol.ts";
+import { gameWithLine, headerLines, pawnEnding } from "../../game/header-lines.ts";
+import { type Agent, newest } from "../../protocols/mcp/agents.ts";
+import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { useApp } from "../../support/running-app.ts";
+import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const app = useApp({}, { engines: createEnginesInProcess() });
 const folder = useTemporaryFolder();

@@ -1,14 +1,14 @@
 import { createClient as createRealClient } from "@redis/client";
 import { describe, expect, test } from "vitest";
-import { addScript } from "../../src/storage/redis/limit-scripts.ts";
-import { textsOf } from "../../src/storage/redis/replies.ts";
-import { describeWith } from "../support/needs.ts";
-import { until, useRedis } from "../support/redis.ts";
-import { type Clock, createClock } from "./clock.ts";
-import { createRandom } from "./random.ts";
-import { createSimulatedRedis } from "./redis.ts";
-import { connectClientsTo, createClient, type RedisClient } from "./redis-client.ts";
-import type { RedisFault } from "./redis-faults.ts";
+import { addScript } from "../../../src/storage/redis/limit-scripts.ts";
+import { textsOf } from "../../../src/storage/redis/replies.ts";
+import { type Clock, createClock } from "../../simulation/clock.ts";
+import { createRandom } from "../../simulation/random.ts";
+import { createSimulatedRedis } from "../../simulation/redis.ts";
+import { connectClientsTo, createClient, type RedisClient } from "../../simulation/redis-client.ts";
+import type { RedisFault } from "../../simulation/redis-faults.ts";
+import { describeWith } from "../../support/needs.ts";
+import { until, useRedis } from "../../support/redis.ts";
 
 const startsAt = Date.UTC(2027, 0, 1);
 const socket = { connectTimeout: 1000, reconnectStrategy: () => 50 };

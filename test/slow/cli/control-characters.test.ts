@@ -1,9 +1,9 @@
 import { PassThrough } from "node:stream";
 import { expect, test, vi } from "vitest";
-import { createLog } from "../../src/log/create-log.ts";
-import { loadConfig } from "../../src/wiring/config.ts";
-import { settings } from "../../src/wiring/settings.ts";
-import { runKibitz } from "./run-kibitz.ts";
+import { createLog } from "../../../src/log/create-log.ts";
+import { loadConfig } from "../../../src/wiring/config.ts";
+import { settings } from "../../../src/wiring/settings.ts";
+import { runKibitz } from "../../cli/run-kibitz.ts";
 
 /** Sets the title of a terminal, changes its colour, and reverses the direction of text. */
 const hostile = "\u001b]0;x\u0007\u009b31m\u202e\u2028";
