@@ -95,17 +95,18 @@ test.each([
     call.on("data", (chunk: Buffer) => {
       isHeapFull = isFull;
       bytes += chunk.length;
-      // Read a part every 20 ms during twice the timeout, and then the rest at once.
-      if (performance.now() - startedAt < 3000) {
+      // Read evenly during twice the timeout. Do not pause if the machine is busy and the bytes are late: the kernel reports read
+      // bytes to the server in steps of megabytes.
+      const earlyMs = (3100 * bytes) / long.length - (performance.now() - startedAt);
+      if (earlyMs > 0) {
         call.pause();
-        setTimeout(() => call.resume(), 20);
+        setTimeout(() => call.resume(), earlyMs);
       }
     });
-    await once(call, "end");
+    await once(call, "close");
     expect(bytes).toBeGreaterThanOrEqual(long.length);
     expect(performance.now() - startedAt).toBeGreaterThan(3000);
   },
-  20_000,
 );
 
 test("a stream that has nothing to send stays open, and a stream that nobody reads is closed although it grows", async () => {
@@ -133,7 +134,7 @@ test("a stream that has nothing to send stays open, and a stream that nobody rea
     }
   }, 20);
   onTestFinished(() => clearInterval(growing));
-  await expect.poll(() => calls[1]?.rstCode, { timeout: 5000 }).toBe(constants.NGHTTP2_CANCEL);
+  await expect.poll(() => calls[1]?.rstCode).toBe(constants.NGHTTP2_CANCEL);
   clearInterval(growing);
   await sleep(1000);
   expect(calls[0]?.closed).toBe(false);
