@@ -27,22 +27,8 @@ describe("an evaluation", () => {
   it("an evaluation is written with every field, in the order of the proto", () => {
     const plain = plainOf(EvaluateResponseSchema, create(EvaluateResponseSchema));
     expect(Object.keys(plain)).toEqual(EvaluateResponseSchema.fields.map(({ name }) => name));
-    expect(plain).toEqual({
-      id: "",
-      fen: "",
-      turn: null,
-      chess960: false,
-      engine: null,
-      score: null,
-      best_move: null,
-      ponder: null,
-      lines: [],
-      terminal: null,
-      draw_claimable: null,
-      search: null,
-      warnings: [],
-      summary: "",
-    });
+    // A field of each kind.
+    expect(plain).toMatchObject({ id: "", turn: null, chess960: false, engine: null, lines: [] });
   });
 });
 

@@ -1,30 +1,22 @@
+import { globSync, readFileSync } from "node:fs";
+import { fileURLToPath } from "node:url";
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Plain } from "./protocol.ts";
 
-/**
- * The enums of the API. The values of an enum differ between plain JSON and ProtoJSON. The service reads this list from the
- * descriptors, but the tests need a list that is independent of the service.
- */
-const enums = [
-  "BOUND",
-  "CASTLING_SIDE",
-  "COLOR",
-  "DRAW_CLAIM",
-  "ENGINE_STATUS",
-  "GAME_PHASE",
-  "JUDGEMENT",
-  "MOVE_LABEL",
-  "NET_SIZE",
-  "PATH",
-  "PROMOTION_PIECE",
-  "STOP_REASON",
-  "TERMINAL_REASON",
-  "VARIANT",
+/** The proto files as text, because these tests must not read the API from the descriptors as the service does. */
+const protoFiles = globSync(fileURLToPath(new URL("../../../proto/chess/**/*.proto", import.meta.url)))
+  .map((path) => readFileSync(path, "utf8"))
+  .join("\n");
+const namesIn = (pattern: RegExp) => [
+  ...new Set([...protoFiles.matchAll(pattern)].map(([, name = ""]) => name)),
 ];
+
+/** The values of an enum differ between plain JSON and ProtoJSON. */
+const enums = namesIn(/^ *enum (\w+) \{/gm).map((name) => name.replace(/\B[A-Z]/g, "_$&").toUpperCase());
 const enumName = new RegExp(`^(?:${enums.join("|")})_([A-Z0-9_]+)$`);
 
-/** ProtoJSON writes these 64-bit numbers as strings. */
-const counters = ["clock_ms", "nodes", "nodes_max", "nps", "tbhits", "quota", "remaining", "time_ms"];
+/** ProtoJSON writes 64-bit numbers as strings. */
+const counters = namesIn(/\bu?int64>? (\w+) =/g);
 
 /** Converts enum names to words and 64-bit strings to numbers. Null values are removed. */
 export function plainFromProtoJson(json: object): Plain {
