@@ -10,6 +10,7 @@ import type {
   SearchDone,
   SearchEvent,
 } from "../engine/engine.ts";
+import { defaultDepth } from "../engine/profiles.ts";
 
 /** A request as the client sent it. Only the ranges of the numbers were validated. */
 export interface AnalysisRequest {
@@ -46,7 +47,7 @@ export interface ValidatedRequest {
 
 /** The same ranges as in the proto files, for modules that do not import the generated code. */
 export const requestBounds = {
-  depth: { minimum: 1, maximum: 30, default: 14 },
+  depth: { minimum: 1, maximum: 30, default: defaultDepth },
   nodes: { minimum: 1, maximum: 1_000_000_000 },
   multipv: { minimum: 1, maximum: 10, default: 1 },
   movetimeMs: { minimum: 50, maximum: 60_000 },

@@ -1,6 +1,7 @@
 import { type DescField, type DescMessage, getOption, type Message } from "@bufbuild/protobuf";
 import { createValidator, type Violation as RuleViolation } from "@bufbuild/protovalidate";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
+import { requestBounds } from "../analysis/analysis.ts";
 import { readPastedFen } from "../chess/pasted-fen.ts";
 import type { Violation } from "../errors/errors.ts";
 import { fieldPathOf, isAtOrBelow, pointerStep } from "../text/json-pointer.ts";
@@ -136,6 +137,9 @@ function stepOf(segment: RuleViolation["field"][number]): {
       throw new Error(`${segment.kind}: no request has a rule for it`);
   }
 }
+
+/** The depth of a search whose request limits neither the depth nor the nodes. */
+export const usualDepth: number = requestBounds.depth.default;
 
 export interface IntegerBounds {
   readonly minimum: number;

@@ -1,3 +1,4 @@
+import { readFileSync } from "node:fs";
 import { create, type DescMessage, getOption, type MessageInitShape } from "@bufbuild/protobuf";
 import { field as fieldRules } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
 import { describe, expect, test } from "vitest";
@@ -27,6 +28,15 @@ test("the proto and the validation of requests have the same ranges", () => {
   expect(requestBounds.movetimeMs).toEqual(rangeOf("movetime_ms"));
   expect(requestBounds.nodes).toEqual(rangeOf("nodes"));
   expect(boundsOfList(EvaluateBatchRequestSchema.field.requests).maximum).toBe(batchItemsMax);
+});
+
+test("the proto files and docs/api.md name the default depth of a search", () => {
+  const read = (path: string) => readFileSync(new URL(`../../${path}`, import.meta.url), "utf8");
+  const depth = requestBounds.depth.default;
+  const comment = `// Search depth in plies, 1 to 30. The default is ${depth}`;
+  expect(read("proto/chess/analysis/v1/analysis.proto")).toContain(comment);
+  expect(read("proto/chess/analysis/v1/game_service.proto")).toContain(comment);
+  expect(read("docs/api.md")).toContain(`| \`depth\` | ${depth} | plies, 1 to 30;`);
 });
 
 const violationsOf = <D extends DescMessage>(desc: D, init: MessageInitShape<D>) =>

@@ -1,6 +1,6 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { boundsOfField, boundsOfList, type IntegerBounds } from "../../calls/rules.ts";
+import { boundsOfField, boundsOfList, type IntegerBounds, usualDepth } from "../../calls/rules.ts";
 
 type Schema = JsonObject;
 
@@ -93,8 +93,8 @@ export const argument = {
   depth: {
     type: "integer",
     ...boundsOf("depth"),
-    default: 14,
-    description: "How deep to search, in plies. 10 is quick, 14 is good, 20 takes a while.",
+    default: usualDepth,
+    description: `How deep to search, in plies. 10 is quick, ${usualDepth} is good, 20 takes a while.`,
   },
   pgn: {
     type: "string",

@@ -11,7 +11,7 @@ import type { GameState } from "../game/create-game.ts";
 import { type GameNode, playLine } from "../game/game.ts";
 import { scoreText } from "../parts/score-text.ts";
 import type { RequestState } from "../request/request.ts";
-import type { SearchRequest } from "../request/settings.ts";
+import { type SearchRequest, usualDepth } from "../request/settings.ts";
 import { settleMsAfter } from "./settle.ts";
 
 export type SearchState =
@@ -289,8 +289,6 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
 }
 
 const percents = { "1-0": 100, "0-1": 0, "1/2-1/2": 50 } as const;
-
-const usualDepth = 14;
 
 /** True if the review has the requested depth and number of lines, so that no search is necessary. */
 function isAnswerTo(

@@ -1,7 +1,7 @@
 import { usePage } from "../page.ts";
 import { CheckField, ChoiceField, InputField } from "./field.tsx";
 import type { OptionField } from "./option-fields.ts";
-import { type NumberName, optionPrefix, paths } from "./settings.ts";
+import { type NumberName, optionPrefix, paths, usualDepth } from "./settings.ts";
 import "./request-form.css";
 
 type SettingName = NumberName | "engine" | "path" | "search_moves" | "options";
@@ -10,7 +10,7 @@ const inView: readonly SettingName[] = ["depth", "multipv", "engine"];
 const folded: readonly SettingName[] = ["movetime_ms", "nodes", "path", "search_moves", "options"];
 
 const numbers = {
-  depth: { label: "Depth", usual: "14" },
+  depth: { label: "Depth", usual: String(usualDepth) },
   multipv: { label: "Lines", usual: "1" },
   movetime_ms: { label: "Time in ms" },
   nodes: { label: "Nodes" },

@@ -12,6 +12,9 @@ export type SearchRequest = Omit<
 
 export type NumberName = "depth" | "multipv" | "movetime_ms" | "nodes";
 
+/** The depth of a search without settings. A test compares this number with the service. */
+export const usualDepth = 14;
+
 export const paths = { auto: Path.AUTO, native: Path.NATIVE, wasm: Path.WASM } as const;
 
 export const optionPrefix = "options.";
