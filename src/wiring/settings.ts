@@ -160,7 +160,8 @@ export const settings = {
   }),
   nativeEngines: optional({
     key: "KIBITZ_NATIVE_ENGINES",
-    about: "UCI binaries, separated by `:`, or none; by default `stockfish` is searched for",
+    about:
+      "UCI binaries, separated by `:`, or none; by default `stockfish` and the installed engines are searched for",
     read: files,
   }),
   engineUser: optional({

@@ -146,7 +146,8 @@ test.each([
     ["eval", mateInOne, "-d", "--json"],
     /^kibitz: Option '-d' argument is ambiguous\. Did you forget .* use '--depth=-XYZ' or '-d-XYZ'\.\n/,
   ],
-  ["a superfluous argument", ["engines", "extra"], /^kibitz: engines takes no arguments\n/],
+  ["a superfluous argument", ["doctor", "extra"], /^kibitz: doctor takes no arguments\n/],
+  ["an unknown action", ["engines", "extra"], /^kibitz: give one of install, list, remove/],
   [
     "a value for an option without a value",
     ["eval", mateInOne, "--json=1"],

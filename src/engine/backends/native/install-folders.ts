@@ -12,7 +12,7 @@ export function installFoldersIn(dataHome: string | undefined) {
   };
 }
 
-type InstallFolders = ReturnType<typeof installFoldersIn>;
+export type InstallFolders = ReturnType<typeof installFoldersIn>;
 
 /** Returns the files in the folders, the user's own first. A file has the id of its engine as name. */
 export async function findInstalled({ own, common }: InstallFolders): Promise<readonly string[]> {
