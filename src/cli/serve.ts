@@ -11,6 +11,7 @@ import { openEngines } from "../wiring/engines.ts";
 import type { Config } from "../wiring/settings.ts";
 import { buildPageIfStale } from "./build-page.ts";
 import { type Command, exitCode, table } from "./command.ts";
+import { installCommand, wouldInstallHelp } from "./engines/install-hint.ts";
 import { guardRequests } from "./guard-requests.ts";
 import type { Host } from "./host.ts";
 
@@ -76,7 +77,11 @@ export const serveCommand: Command = {
     guard.meter = metrics?.meter;
     await using _ = await startTracing(host.env, log);
     const app = await startApp(config, log, opening, { metrics });
-    const { latest, versions } = (await opening).catalog;
+    const { catalog } = await opening;
+    const { latest, versions } = catalog;
+    if (wouldInstallHelp(catalog, config)) {
+      log.info({}, `latest is ${latest.id} in WebAssembly; ${installCommand} installs a faster native build`);
+    }
     const fields = {
       url: app.url,
       engines: [latest, ...versions.filter((version) => version !== latest)].map(({ id }) => id),

@@ -8,6 +8,7 @@ import { selfTest } from "../../engine/self-test.ts";
 import { silentLog } from "../../log/log.ts";
 import { openEngines } from "../../wiring/engines.ts";
 import type { Config } from "../../wiring/settings.ts";
+import { installCommand, wouldInstallHelp } from "../engines/install-hint.ts";
 import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
 const namespaces = "Install util-linux (unshare), and let the server make user namespaces";
@@ -52,7 +53,7 @@ export async function* checkEngines(config: Config, signal: AbortSignal): AsyncI
     for (const build of engines.catalog.versions.flatMap(({ builds }) => builds)) {
       yield await buildFinding(build, engines, config.threads, signal);
     }
-    yield* checkLatest(engines.catalog);
+    yield* checkLatest(engines.catalog, config);
   } catch (error) {
     signal.throwIfAborted();
     yield* leftOut;
@@ -86,10 +87,21 @@ const nativeProcessors: readonly string[] = ["x64", "arm64"];
 
 /** Suggests a native build if `latest` is a WebAssembly build on a processor for which native builds exist. */
 export function* checkLatest(
-  { latest, versions }: Pick<Catalog, "latest" | "versions">,
+  catalog: Pick<Catalog, "latest" | "versions">,
+  config: Pick<Config, "nativeEngines">,
   processor: string = process.arch,
+  isInstallable = wouldInstallHelp,
 ): Iterable<Finding> {
+  const { latest, versions } = catalog;
   if (latest.defaultBuild.path === "native" || !nativeProcessors.includes(processor)) {
+    return;
+  }
+  if (latest.builds.some(({ path }) => path === "native")) {
+    yield note(
+      "engines",
+      `latest is ${latest.id} in WebAssembly, because the search of the native ${latest.id} differs`,
+      "Replace the native build by an official one.",
+    );
     return;
   }
   const native = versions.find(({ defaultBuild }) => defaultBuild.path === "native");
@@ -98,7 +110,9 @@ export function* checkLatest(
     : "install Debian's package `stockfish`, and make its version the default with KIBITZ_DEFAULT_ENGINE";
   yield note(
     "engines",
-    `latest is ${latest.id} in WebAssembly; a native build would run here and be nearly twice as fast`,
-    `Name an official Stockfish ${latest.defaultBuild.version} (https://stockfishchess.org/download) in KIBITZ_NATIVE_ENGINES; or ${other}.`,
+    `latest is ${latest.id} in WebAssembly; a native build would run here and be faster`,
+    isInstallable(catalog, config)
+      ? `Run \`${installCommand}\`, and restart the server.`
+      : `Name an official Stockfish ${latest.defaultBuild.version} (https://stockfishchess.org/download) in KIBITZ_NATIVE_ENGINES; or ${other}.`,
   );
 }

@@ -25,6 +25,26 @@ const wasm = buildOf({ id: "stockfish-19", version: "19", path: "wasm" });
 const native = buildOf({ id: "stockfish-19", version: "19", path: "native" });
 const older = buildOf({ id: "stockfish-17.1", version: "17.1", path: "native" });
 
+/** With this setting, an engine that was installed would not be used. */
+const named = { nativeEngines: [] };
+
+test("kibitz doctor names the command that installs a native build if latest is WebAssembly", () => {
+  const findings = [
+    ...checkLatest(createCatalog([wasm], undefined), { nativeEngines: undefined }, "x64", () => true),
+  ];
+  expect(findings.map(({ advice }) => advice)).toEqual([
+    "Run `kibitz engines install`, and restart the server.",
+  ]);
+});
+
+test("kibitz doctor says that latest is WebAssembly because the search of the native build differs", () => {
+  const modified = buildOf({ id: "stockfish-19", version: "19", path: "native", selfTestNodes: 1 });
+  const findings = [...checkLatest(createCatalog([wasm, modified], undefined), named, "x64")];
+  expect(findings.map(({ found }) => found)).toEqual([
+    expect.stringContaining("because the search of the native stockfish-19 differs"),
+  ]);
+});
+
 test.each([
   [
     "an official binary or Debian's package",
@@ -37,7 +57,7 @@ test.each([
     /in KIBITZ_NATIVE_ENGINES; or make stockfish-17\.1, which is native, the default with KIBITZ_DEFAULT_ENGINE/,
   ],
 ])("kibitz doctor recommends a native build if latest is WebAssembly: %s", (_, builds, advice) => {
-  expect([...checkLatest(createCatalog(builds, undefined), "x64")]).toEqual([
+  expect([...checkLatest(createCatalog(builds, undefined), named, "x64")]).toEqual([
     {
       part: "engines",
       state: "note",
@@ -48,6 +68,6 @@ test.each([
 });
 
 test("kibitz doctor does not recommend a native build if latest is native, or if no build for the processor exists", () => {
-  expect([...checkLatest(createCatalog([wasm, native], undefined), "x64")]).toEqual([]);
-  expect([...checkLatest(createCatalog([wasm], undefined), "riscv64")]).toEqual([]);
+  expect([...checkLatest(createCatalog([wasm, native], undefined), named, "x64")]).toEqual([]);
+  expect([...checkLatest(createCatalog([wasm], undefined), named, "riscv64")]).toEqual([]);
 });
