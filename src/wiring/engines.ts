@@ -3,6 +3,7 @@ import { createWasmBackend } from "../engine/backends/wasm/index.ts";
 import { type Engines, type EnginesOptions, startEngines } from "../engine/engines.ts";
 import { EngineUserUnusable } from "../engine/sandbox/engine-user.ts";
 import { createSandbox, type Sandbox } from "../engine/sandbox/sandbox.ts";
+import type { WatchTimes } from "../engine/uci/watch.ts";
 import type { Log } from "../log/log.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
@@ -11,6 +12,7 @@ interface OpenEnginesOptions extends Pick<EnginesOptions, "asked"> {
   /** Called when the sandbox was created, and before an engine runs in this sandbox. */
   readonly onSandbox?: (sandbox: Sandbox) => void;
   readonly onStarted?: () => void;
+  readonly times?: WatchTimes | undefined;
 }
 
 /** This file is separate, so that engines load their networks while Node still loads the other modules of the server. */
@@ -18,7 +20,7 @@ export async function openEngines(
   config: Config,
   log: Log,
   signal: AbortSignal,
-  { asked, onSandbox, onStarted }: OpenEnginesOptions = {},
+  { asked, onSandbox, onStarted, times }: OpenEnginesOptions = {},
 ): Promise<Engines> {
   const { hashMb, threads, engineMemoryMb, defaultEngine, nativeEngines, searchPath, dataHome } = config;
   const settings = { hashMb, threads };
@@ -26,8 +28,8 @@ export async function openEngines(
     const sandbox = await createSandbox({ userName: config.engineUser, hide: config.dataDir });
     onSandbox?.(sandbox);
     const backends = [
-      createWasmBackend(settings, sandbox),
-      createNativeBackend(settings, { files: nativeEngines, searchPath, dataHome }, sandbox, log),
+      createWasmBackend(settings, sandbox, times),
+      createNativeBackend(settings, { files: nativeEngines, searchPath, dataHome }, sandbox, log, times),
     ];
     return await startEngines(
       {

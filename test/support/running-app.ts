@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, vi } from "vitest";
 import type { EngineBackend } from "../../src/engine/engine.ts";
 import { type Engines, startEngines } from "../../src/engine/engines.ts";
+import type { WatchTimes } from "../../src/engine/uci/watch.ts";
 import type { Log } from "../../src/log/log.ts";
 import { type App, type AppOptions, startApp } from "../../src/wiring/app.ts";
 import { loadConfig } from "../../src/wiring/config.ts";
@@ -20,6 +21,8 @@ export interface RunningApp {
 /** Options of the app. The app's overload detection is switched off by default. */
 interface UseAppOptions extends AppOptions {
   readonly engines?: EngineBackend;
+  /** The time limits of real engines. */
+  readonly engineTimes?: WatchTimes;
   readonly mayFail?: boolean;
 }
 
@@ -67,7 +70,7 @@ async function expectNothingLeft(before: readonly string[]): Promise<void> {
 
 function useStartedApp(
   env: Readonly<Record<string, string>>,
-  { engines, mayFail = false, ...options }: UseAppOptions,
+  { engines, engineTimes, mayFail = false, ...options }: UseAppOptions,
 ): readonly [RunningApp, () => Promise<void>] {
   const errors: object[] = [];
   const logged: object[] = [];
@@ -92,7 +95,9 @@ function useStartedApp(
       ...env,
     });
     const never = new AbortController().signal;
-    const opening = engines ? startEnginesOf(engines, config, log, never) : openEngines(config, log, never);
+    const opening = engines
+      ? startEnginesOf(engines, config, log, never)
+      : openEngines(config, log, never, { times: engineTimes });
     app = await startApp(config, log, opening, {
       lag: neverLate,
       // Tests look for the log line of each call.

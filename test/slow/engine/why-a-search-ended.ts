@@ -5,16 +5,14 @@ import { noSandbox } from "../../../src/engine/sandbox/sandbox.ts";
 import { createChildProcess, type EngineCommand } from "../../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../../src/engine/uci/session.ts";
 import type { UciTransport } from "../../../src/engine/uci/transport.ts";
-import { defaultWatchTimes } from "../../../src/engine/uci/watch.ts";
 import { middleGame, withoutClock } from "../../contract/determinism.ts";
 import { eventsOf, jobOf } from "../../engine/job-of.ts";
 import { enginesRunning } from "../../engine/processes.ts";
 import { nativeStockfish } from "../../support/native-stockfish.ts";
 import { rowsWith } from "../../support/needs.ts";
+import { patientTimes } from "../../support/patient-times.ts";
 
 const forever = new AbortController().signal;
-/** Long timeouts for a large hash table on a busy machine. */
-const times = { ...defaultWatchTimes, startMs: 60_000, cleanMs: 20_000 };
 const pawnEnding = "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1";
 /** Black is mated in four moves. A search that is interrupted in such a position may print no last number of nodes. */
 const lost = "7k/8/8/8/8/8/R7/1R4K1 b - - 0 1";
@@ -80,7 +78,7 @@ export function testWhySearchesEnd(share: number): void {
       const engine = createChildProcess(command);
       const [pid = 0] = enginesRunning().filter((one) => !before.includes(one));
       const settings = { hashMb, threads: 1 };
-      const session = await createUciSession(settings, meddle(engine, pid), times, forever);
+      const session = await createUciSession(settings, meddle(engine, pid), patientTimes, forever);
       opened.push(session);
       return session;
     }

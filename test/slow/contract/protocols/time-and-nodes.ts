@@ -3,15 +3,17 @@ import { post } from "../../../contract/protocols/post.ts";
 import { choiceOfRow } from "../../../nightly/engine-rows.ts";
 import { nativeStockfish } from "../../../support/native-stockfish.ts";
 import { rowsWith } from "../../../support/needs.ts";
+import { patientTimes } from "../../../support/patient-times.ts";
 import { useApp } from "../../../support/running-app.ts";
 
 export function testTimeAndNodes(answers: number): void {
   // Answers are cached and stored, so that a false deterministic answer would be found.
-  const app = useApp({
+  const settings = {
     KIBITZ_NATIVE_ENGINES: nativeStockfish() ?? "none",
     KIBITZ_STORE_MB: "1",
     KIBITZ_SLOTS: "1",
-  });
+  };
+  const app = useApp(settings, { engineTimes: patientTimes });
 
   test.each(["stockfish-19-lite", ...rowsWith(["native"], "native")])(
     `none of ${answers} answers that 50 ms end is called the deterministic answer for 20 million nodes, and none is cached: %s`,
