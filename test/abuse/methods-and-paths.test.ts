@@ -132,15 +132,6 @@ describe("12: an unknown path is refused with 404", () => {
     }
   });
 
-  test("a request target that is too long is refused with 414", async () => {
-    const path = `/${"a".repeat(20_000)}`;
-    expectProblem(
-      (await send("GET", path)) ?? expect.fail("no answer"),
-      { status: 414, code: "uri_too_long" },
-      path,
-    );
-  });
-
   test.each([
     "nope",
     "*",

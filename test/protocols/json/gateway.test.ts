@@ -90,17 +90,6 @@ describe("an answer", () => {
   });
 });
 
-it("a handler gets the message from the body, and the protocol and the address of the request", async () => {
-  await post("/v1/eval", JSON.stringify({ fen: startFen, movetime_ms: 500 }), { Authorization: "Bearer x" });
-  expect(evaluate.mock.lastCall?.[0]).toMatchObject({ fen: startFen, movetimeMs: 500 });
-  expect(evaluate.mock.lastCall?.[1].request).toMatchObject({
-    protocol: "json",
-    address: "127.0.0.1",
-    authorization: "Bearer x",
-  });
-  expect(evaluate.mock.lastCall?.[1].signal.aborted).toBe(false);
-});
-
 describe("places", () => {
   it("requests to paths that are not in the proto are passed to the next handler", async () => {
     for (const path of ["/", "/v1/eval/", "/v1/Eval", "/v1/evals", "/v1", "/__proto__"]) {
