@@ -1,6 +1,7 @@
 import type { Locator } from "playwright-core";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { describeWith } from "../support/needs.ts";
+import { patienceMs } from "../support/patience.ts";
 import { analysisOf, clickAt, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 
@@ -104,12 +105,12 @@ describeWith("chromium")("the layout of the page", () => {
     for (const size of [telephone, { width: 1280, height: 800 }]) {
       const page = await kibitz.open({ address: "#moves=e4_e5&depth=13&multipv=2", size });
       const { lines } = analysisOf(page);
+      const parts = [".search-figures", ".move-list", ".request-form"];
+      await Promise.all(parts.map((part) => page.locator(part).waitFor()));
+      // In one step, because the page replaces elements while the search becomes deeper.
       const places = () =>
-        Promise.all(
-          [".search-figures", ".move-list", ".request-form"].map(async (part) => {
-            const { y } = await boxOf(page.locator(part));
-            return Math.round(y);
-          }),
+        page.evaluate<number[]>(
+          `${JSON.stringify(parts)}.map((part) => Math.round(document.querySelector(part).getBoundingClientRect().y))`,
         );
       // Measure before the first line appears, because the observer below starts with the second line.
       const before = await places();
@@ -155,11 +156,11 @@ describeWith("chromium")("the layout of the page", () => {
 
 async function boxOf(part: Locator) {
   await part.waitFor();
-  const box = await part.boundingBox();
-  if (box === null) {
-    throw new Error("it is not shown");
-  }
-  return box;
+  // There is no box if the page replaces the element at this moment.
+  return vi.waitFor(
+    async () => (await part.boundingBox()) ?? expect.fail(`${part} is not shown`),
+    patienceMs,
+  );
 }
 
 type Box = Awaited<ReturnType<typeof boxOf>>;
