@@ -71,13 +71,10 @@ const table = {
     options: { ...oneByOne, testTimeout: 30 * minuteMs, hookTimeout: 30 * minuteMs },
   },
   timed: {
-    about: "*.timed.test.ts: promises about time",
+    about: "*.timed.test.ts: what an attack or a failure costs other callers in time",
     files: ["test/**/*.timed.test.ts"],
-    needs: (Object.keys(components) as Need[]).filter(
-      (need) => !["actionlint", "envoy", "otelcol", "helm", "rust"].includes(need),
-    ),
-    install: ["test/tools/go-tools.ts"],
-    start: ["test/clients/toolchains.ts", "test/abuse/shared-service.ts"],
+    needs: ["native", "util-linux", "redis", "haproxy", "namespaces", "root"],
+    start: ["test/abuse/shared-service.ts"],
     // One test runs after another, because two at a time would measure each other. A test that fails may run a second time;
     // `.ci/run` lists each that did, and more than two of them fail the run.
     options: { ...oneByOne, retry: 1 },
