@@ -10,7 +10,7 @@ import type {
   SearchDone,
   SearchEvent,
 } from "../engine/engine.ts";
-import { defaultDepth } from "../engine/profiles.ts";
+import { defaultDepth, type SearchLimit } from "../engine/profiles.ts";
 
 /** A request as the client sent it. Only the ranges of the numbers were validated. */
 export interface AnalysisRequest {
@@ -56,9 +56,12 @@ export const requestBounds = {
 
 export const batchItemsMax: number = 200;
 
-/** Returns undefined if only the number of nodes limits the search. */
-export function depthLimitOf({ depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">): number | undefined {
-  return depth ?? (nodes === undefined ? requestBounds.depth.default : undefined);
+/** If the request has no limit, returns the default limit of the engine. If only the nodes are limited, the depth is undefined. */
+export function searchLimitOf(
+  { depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">,
+  { defaultLimit }: Pick<EngineBuild, "defaultLimit">,
+): SearchLimit {
+  return depth === undefined && nodes === undefined ? defaultLimit : { depth, nodes };
 }
 
 export interface Warning {
@@ -209,12 +212,13 @@ export function restrictionOf({ position, searchMoves }: ValidatedRequest): read
 }
 
 /**
- * Requests with the same key get the same result. Returns undefined if the options make the engine play random moves.
+ * Requests with the same key get the same result. Returns undefined if the options make the engine play random moves, or if the
+ * engine is not reproducible.
  * The key does not contain `movetime_ms`: a request with `movetime_ms: 50` can get a cached result of a longer search.
  * The key contains the SHA-256 of the engine file, because the operator may replace the file and keep the stored results.
  */
 export function cacheKeyOf(request: ValidatedRequest): string | undefined {
-  if (request.weakened) {
+  if (request.weakened || !request.build.reproducible) {
     return undefined;
   }
   const { position, build, depth, nodes, multipv, effectiveOptions } = request;
@@ -245,11 +249,11 @@ function isAtLeast({ depth, nodes }: DepthAndNodes, leastDepth: number, leastNod
   return (depth ?? leastDepth) >= leastDepth && (nodes ?? leastNodes) >= leastNodes;
 }
 
-function keyOfBuild({ id, path, sha256, settings, reproducible, selfTestNodes }: EngineBuild): string {
-  // An engine may pass the self-test on one node and fail it on another node. Such nodes must not share results. If the engine
-  // is a script, the digest does not change with the binary that the script runs, but the number of nodes does.
-  const tested = reproducible ? selfTestNodes : "irreproducible";
-  return `${id}|${path}|${sha256}|${settings.threads}|${settings.hashMb}|${tested}`;
+function keyOfBuild({ id, path, sha256, settings, selfTestNodes, launch }: EngineBuild): string {
+  // If the engine is a script, the digest does not change with the binary that the script runs, but the number of nodes in the
+  // self-test does.
+  const described = launch?.digest ?? "";
+  return `${id}|${path}|${sha256}|${settings.threads}|${settings.hashMb}|${selfTestNodes}|${described}`;
 }
 
 function keyOfOptions(options: OptionValues): string {

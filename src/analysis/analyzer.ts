@@ -56,6 +56,8 @@ interface AnalyzerOptions {
   /** True if an engine of the build is idle, or if memory has room for one more engine. */
   readonly hasRoom: (build: EngineBuild) => boolean;
   readonly scheduler: Scheduler;
+  /** Returns the scheduler of an engine that has slots of its own. */
+  readonly ownSchedulerOf?: (build: EngineBuild) => Scheduler | undefined;
   readonly cache: AnswerCache<SearchResult>;
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly sharing?: Sharing | undefined;
@@ -72,6 +74,7 @@ export function createAnalyzer({
   search,
   hasRoom,
   scheduler,
+  ownSchedulerOf = () => undefined,
   cache,
   store,
   sharing,
@@ -160,7 +163,7 @@ export function createAnalyzer({
       const askedAt = now();
       const times = createRunTimes();
       const streamed = new AbortController();
-      const places = createQueuePlaces(scheduler, {
+      const places = createQueuePlaces(ownSchedulerOf(build) ?? scheduler, {
         longestMs: movetimeMs,
         expectMs: () => expectedTimes.expect(build, job),
         hasRoom: () => hasRoom(build),

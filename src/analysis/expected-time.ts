@@ -27,6 +27,8 @@ export interface EndedSearch {
 
 /** The measured times divided by the times in this file. 2 means that a search takes twice as long as in this file. */
 interface Pace {
+  /** How much the searches so far have taught, in searches of full weight. */
+  readonly taught: number;
   /** The factor for searches with a depth limit. This factor depends on the positions as much as on the machine. */
   readonly depth: number;
   /** The factor for the time per node. This factor depends on the machine and hardly on the positions. */
@@ -36,7 +38,7 @@ interface Pace {
 /** At first, the estimates use the table in this file. Each search then improves the estimates for its build. */
 export function createExpectedTimes(): ExpectedTimes {
   const paces = new WeakMap<EngineBuild, Pace>();
-  const paceOf = (build: EngineBuild) => paces.get(build) ?? { depth: 1, nodes: 1 };
+  const paceOf = (build: EngineBuild) => paces.get(build) ?? { taught: 0, depth: 1, nodes: 1 };
   return {
     expect(build, limits) {
       const pace = paceOf(build);
@@ -50,10 +52,12 @@ export function createExpectedTimes(): ExpectedTimes {
       // A search that stopped before its depth would have taken longer. Use its time only if this raises the estimate.
       const teachesDepth =
         limits.depth !== undefined && (endedBy === "depth" || timeMs > typicalMs * pace.depth);
+      const teachesNodes = nodes > 0 && timeMs >= shortestMs;
+      const lesson = Math.min(1, timeMs / fullWeightMs);
       paces.set(build, {
+        taught: pace.taught + (teachesNodes ? lesson : 0),
         depth: teachesDepth ? movedAverage(timeMs, pace.depth, typicalMs) : pace.depth,
-        nodes:
-          nodes > 0 && timeMs >= shortestMs ? movedAverage(timeMs, pace.nodes, nodesMs(nodes)) : pace.nodes,
+        nodes: teachesNodes ? movedNodes(pace, timeMs / nodesMs(nodes), lesson) : pace.nodes,
       });
     },
   };
@@ -62,6 +66,14 @@ export function createExpectedTimes(): ExpectedTimes {
 function movedAverage(timeMs: number, pace: number, typicalMs: number): number {
   const own = Math.min(Math.max(timeMs / typicalMs, 1 / paceMax), paceMax);
   return pace + weight * Math.min(1, typicalMs / fullWeightMs) * (own - pace);
+}
+
+/**
+ * The first searches change the factor more than later searches, because the time per node hardly depends on the positions: Lc0
+ * on a processor needs a hundred thousand times as long for a node as Stockfish.
+ */
+function movedNodes({ taught, nodes }: Pace, own: number, lesson: number): number {
+  return nodes + Math.max(weight, 1 / (1 + taught)) * lesson * (own - nodes);
 }
 
 /** Shorter searches do not change the factor for nodes, because engines round times to milliseconds. */

@@ -53,7 +53,7 @@ export interface Slot extends Disposable {
 }
 
 /** `running` and `waiting` are current numbers. `started` and `refused` are totals since the start. */
-interface SchedulerStatus {
+export interface SchedulerStatus {
   readonly slots: number;
   /** Includes the search in the express place, so this number may be the number of slots plus 1. */
   readonly running: number;

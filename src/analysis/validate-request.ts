@@ -5,13 +5,14 @@ import { readSearchMoves } from "../chess/search-moves.ts";
 import { movesAtOnce, validatePosition, validatePositionInSlices } from "../chess/validate-position.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
+import { profileOf } from "../engine/profiles.ts";
 import { errorFromViolations } from "../errors/errors.ts";
 import { echo } from "../text/echo.ts";
 import { type BeginWork, inTurns } from "../thread/time-slices.ts";
 import {
   type AnalysisRequest,
-  depthLimitOf,
   requestBounds,
+  searchLimitOf,
   type ValidatedRequest,
   type Warning,
 } from "./analysis.ts";
@@ -46,14 +47,14 @@ export function validateSearch(
   const searchMoves = validateSearchMoves(request, position);
   const build = chooseBuild(request, catalog);
   checkVariant(position, build);
+  checkDepth(request, build);
   const options = validateOptions(request.options, build.options);
   const multipv = request.multipv ?? requestBounds.multipv.default;
   return {
     position,
     movesPlayed: request.moves.length,
     build,
-    depth: depthLimitOf(request),
-    nodes: request.nodes,
+    ...searchLimitOf(request, build),
     multipv,
     movetimeMs: request.movetimeMs,
     searchMoves,
@@ -62,7 +63,7 @@ export function validateSearch(
       ...position.warnings.map(withWayOut),
       ...(position.terminal
         ? []
-        : warningsOf(request, multipv, linesMaxOf(position, searchMoves), options.weakened)),
+        : warningsOf(request, build, multipv, linesMaxOf(position, searchMoves), options.weakened)),
     ],
   };
 }
@@ -108,8 +109,17 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   switch (resolution.kind) {
     case "build":
       return resolution.build;
+    case "unavailable":
+      throw errorFromViolations([
+        {
+          pointer: "/engine",
+          code: "unknown_engine",
+          message: `The engine "${engine}" cannot run here: ${resolution.reason}`,
+          allowed: { enum: idsOf(catalog) },
+        },
+      ]);
     case "unknown_engine": {
-      const ids = ["latest", ...catalog.versions.map(({ id }) => id)];
+      const ids = idsOf(catalog);
       throw errorFromViolations([
         {
           pointer: "/engine",
@@ -131,6 +141,10 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
   }
 }
 
+function idsOf({ usable }: Catalog): readonly string[] {
+  return ["latest", ...usable.map(({ id }) => id)];
+}
+
 /** An engine without support for Chess960 reports no error for a Chess960 position, but castles wrongly. */
 function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): void {
   if (chess960 && !options.some(({ name }) => name === "uci_chess960")) {
@@ -139,6 +153,18 @@ function checkVariant({ chess960 }: Position, { id, options }: EngineBuild): voi
         pointer: "/engine",
         code: "invalid_option",
         message: `The engine "${id}" does not play Chess960: choose one with "chess960" among its \`variants\` in GET /engines.`,
+      },
+    ]);
+  }
+}
+
+function checkDepth({ depth }: AnalysisRequest, { id, family, defaultLimit }: EngineBuild): void {
+  if (depth !== undefined && !profileOf(family).hasDepth) {
+    throw errorFromViolations([
+      {
+        pointer: "/depth",
+        code: "out_of_range",
+        message: `The engine "${id}" does not search by depth: omit \`depth\`, and limit the search by \`nodes\` (${defaultLimit.nodes} by default) or \`movetime_ms\`.`,
       },
     ]);
   }
@@ -163,16 +189,20 @@ function linesMaxOf({ legalMoveCount }: Position, searchMoves: ValidatedRequest[
 
 function warningsOf(
   { depth, nodes, movetimeMs }: AnalysisRequest,
+  { defaultLimit }: EngineBuild,
   multipv: number,
   { linesMax, because }: LinesMax,
   weakened: boolean,
 ): readonly Warning[] {
   const warnings: Warning[] = [];
   if (movetimeMs !== undefined && depth === undefined && nodes === undefined) {
+    const [field, limit] =
+      defaultLimit.depth === undefined ? ["nodes", defaultLimit.nodes] : ["depth", defaultLimit.depth];
+    const more = field === "depth" ? "set a greater depth" : "set more nodes";
     warnings.push({
-      code: "default_depth_applied",
-      message: `The default depth of ${requestBounds.depth.default} also applies and may end the search before movetime_ms; set a greater depth to search on.`,
-      field: "depth",
+      code: `default_${field}_applied`,
+      message: `The default ${field} of ${limit} also applies and may end the search before movetime_ms; ${more} to search on.`,
+      field,
     });
   }
   if (multipv > linesMax) {

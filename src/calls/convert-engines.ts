@@ -6,6 +6,7 @@ import {
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Catalog, EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineOption } from "../engine/engine.ts";
+import type { SearchLimit } from "../engine/profiles.ts";
 import { enumValue } from "./convert.ts";
 
 export function messageFromVersions(
@@ -41,11 +42,24 @@ function messageFromVersion(
       sha256: build.sha256,
       threads: build.settings.threads,
       hashMb: build.settings.hashMb,
+      ...(build.unavailableReason && { unavailableReason: build.unavailableReason }),
     })),
     defaultPath: enumValue(pb.Path, defaultBuild.path),
     optionsSchema: schemaOfOptions(options),
     optionsDefaults: defaultsOfOptions(options),
+    reproducible: defaultBuild.reproducible,
+    defaultLimit: limitMessage(defaultBuild.defaultLimit),
+    digest: defaultBuild.sha256,
   };
+}
+
+function limitMessage({
+  depth,
+  nodes,
+}: SearchLimit): Exclude<MessageInitShape<typeof pb.EngineSchema>["defaultLimit"], undefined> {
+  return depth === undefined
+    ? { limit: { case: "nodes", value: BigInt(nodes ?? 0) } }
+    : { limit: { case: "depth", value: depth } };
 }
 
 export function schemaOfOptions(options: readonly EngineOption[]): JsonObject {

@@ -68,15 +68,26 @@ export function messageFromReview(
     moves: [...moves],
     pgn,
     search,
-    warnings: [...game.warnings, ...(search.deterministic ? [] : [timeLimited])],
+    warnings: [
+      ...game.warnings,
+      ...(evaluated && !evaluated.request.build.reproducible
+        ? [notReproducible]
+        : search.deterministic
+          ? []
+          : [timeLimited]),
+    ],
     summary: summarizeReview(game, review),
   };
 }
 
 const timeLimited: Omit<Warning, "field"> = {
   code: "time_limited",
-  message:
-    "Not every search is reproducible, because time ended it or because of its engine: another review of the game may differ.",
+  message: "Not every search is reproducible, because time ended it: another review of the game may differ.",
+};
+
+const notReproducible: Omit<Warning, "field"> = {
+  code: "not_reproducible",
+  message: "Equal searches of this engine may differ: another review of the game may have other results.",
 };
 
 function limitsMessage([first]: readonly Analysis[]): MessageInitShape<typeof pb.ReviewLimitsSchema> {

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import manifest from "../../package.json" with { type: "json" };
 import { stateOfEngineFiles } from "../engine/engine-files.ts";
 import { loadConfig } from "../wiring/config.ts";
+import { readDescribedEngines } from "../wiring/read-described-engines.ts";
 import { cacheFolderOf } from "./cache-folder.ts";
 import type { CommandInput } from "./command.ts";
 
@@ -21,7 +22,12 @@ export async function readKnownGreeting({
 }: Pick<CommandInput, "values" | "host">): Promise<KnownGreeting> {
   const config = loadConfig(host.env);
   const { nativeEngines, searchPath, dataHome, defaultEngine, threads, dataDir } = config;
-  const engineFiles = await stateOfEngineFiles({ files: nativeEngines, searchPath, dataHome });
+  const engineFiles = await stateOfEngineFiles({
+    files: nativeEngines,
+    searchPath,
+    dataHome,
+    described: await readDescribedEngines(config),
+  });
   const choice = [manifest.version, values.engine, values.path, defaultEngine, threads, engineFiles];
   const folder = host.env.KIBITZ_DATA_DIR ? dataDir : cacheFolderOf(host);
   const file = join(folder, `uci-${digestOf(JSON.stringify(choice)).slice(0, 32)}`);

@@ -4,6 +4,8 @@ import { preferredFamily } from "./profiles.ts";
 export interface Catalog {
   /** Versions of a family are together, newest first. The family of `latest` is first. */
   readonly versions: readonly EngineVersion[];
+  /** The versions that were not left out. */
+  readonly usable: readonly EngineVersion[];
   /** The version for requests with the engine `latest` and the path `auto`. */
   readonly latest: EngineVersion;
   resolve(engine: string, path: EnginePath | "auto"): Resolution;
@@ -22,6 +24,8 @@ export interface EngineVersion {
 type Resolution =
   | { readonly kind: "build"; readonly build: EngineBuild }
   | { readonly kind: "unknown_engine" }
+  /** The engine was left out. `reason` ends with a full stop. */
+  | { readonly kind: "unavailable"; readonly reason: string }
   /** `runnable`: the paths (`wasm`, `native`) on which the requested engine can run. Empty for the engine `latest`. */
   | { readonly kind: "path_unavailable"; readonly runnable: readonly EnginePath[] };
 
@@ -33,10 +37,17 @@ type Resolution =
 export function createCatalog(builds: readonly EngineBuild[], defaultEngine: string | undefined): Catalog {
   const found = versionsFrom(builds);
   const chosen = found.find(({ id }) => id === defaultEngine);
+  const { unavailableReason } = chosen?.defaultBuild ?? {};
+  if (unavailableReason !== undefined) {
+    throw new Error(`KIBITZ_DEFAULT_ENGINE is ${defaultEngine}, which was left out: ${unavailableReason}`);
+  }
   const families = orderFamilies(found, chosen?.defaultBuild.family ?? preferredFamily);
   const versions = families.flat();
-  const ids = versions.map(({ id }) => id).join(", ");
-  const newest = families.flatMap((family) => [...family.filter(isStable), ...family]);
+  const usable = versions.filter(isUsable);
+  const ids = usable.map(({ id }) => id).join(", ");
+  const newest = families
+    .map((family) => family.filter(isUsable))
+    .flatMap((family) => [...family.filter(isStable), ...family]);
   const latest = defaultEngine === undefined ? newest[0] : chosen;
   if (latest === undefined) {
     throw new Error(
@@ -48,6 +59,7 @@ export function createCatalog(builds: readonly EngineBuild[], defaultEngine: str
 
   return {
     versions,
+    usable,
     latest,
     resolve(engine, path) {
       if (engine === "latest") {
@@ -61,22 +73,31 @@ export function createCatalog(builds: readonly EngineBuild[], defaultEngine: str
       if (version === undefined) {
         return { kind: "unknown_engine" };
       }
+      const { unavailableReason: reason } = version.defaultBuild;
+      if (reason !== undefined) {
+        return { kind: "unavailable", reason };
+      }
       const build = buildOf(version, path);
       return build
         ? { kind: "build", build }
-        : { kind: "path_unavailable", runnable: version.builds.map((one) => one.path) };
+        : { kind: "path_unavailable", runnable: version.builds.filter(canRun).map((one) => one.path) };
     },
   };
 }
 
 function buildOf(version: EngineVersion, path: EnginePath | "auto"): EngineBuild | undefined {
-  return path === "auto" ? version.defaultBuild : version.builds.find((build) => build.path === path);
+  return path === "auto"
+    ? version.defaultBuild
+    : version.builds.find((build) => build.path === path && canRun(build));
 }
+
+const canRun = ({ unavailableReason }: EngineBuild) => unavailableReason === undefined;
+const isUsable = ({ defaultBuild }: EngineVersion) => canRun(defaultBuild);
 
 function versionsFrom(builds: readonly EngineBuild[]): readonly EngineVersion[] {
   const byId = Map.groupBy(builds, ({ id }) => id);
   return [...byId].flatMap(([id, same]) => {
-    const native = same.find(({ path }) => path === "native");
+    const native = same.find((build) => build.path === "native" && canRun(build));
     const wasm = same.find(({ path }) => path === "wasm");
     const defaultBuild = native && wasm ? (areAlike(native, wasm) ? native : wasm) : (native ?? same[0]);
     const deprecated = same.every(({ deprecatedSince }) => deprecatedSince !== undefined);
@@ -109,7 +130,9 @@ function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
 
 /** False for a version with a lite network, because `latest` prefers a full network. */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
-  return isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated;
+  return (
+    isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated && canRun(defaultBuild)
+  );
 }
 
 /** Sorts older versions first, then lite networks before full networks, then by id. */

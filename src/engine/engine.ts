@@ -1,5 +1,6 @@
 import type { Position } from "../chess/position.ts";
 import type { Score } from "../chess/score.ts";
+import type { SearchLimit } from "./profiles.ts";
 
 /** `wasm`: WebAssembly in Node. `native`: an executable file. */
 export type EnginePath = "wasm" | "native";
@@ -25,14 +26,43 @@ export interface EngineBuild {
   readonly reproducible: boolean;
   /** The number of nodes in the self-test, equal for all builds of an engine. Undefined if the build is not reproducible. */
   readonly selfTestNodes: number | undefined;
+  /** The limit of a search without a limit. */
+  readonly defaultLimit: SearchLimit;
+  /** Undefined if the operator has not described the engine. */
+  readonly launch: EngineLaunch | undefined;
+  /** Why the engine was left out, as a text for clients that ends with a full stop. An engine with a reason is listed, but never started. */
+  readonly unavailableReason: string | undefined;
   readonly file: string;
-  /** The digest of the native executable or of the WebAssembly module, in lower-case hexadecimal. */
+  /**
+   * The digest of the WebAssembly module, or of the native executable followed by the files that belong to the engine, in
+   * lower-case hexadecimal. Empty if a file is missing.
+   */
   readonly sha256: string;
   /** Throws `no_start` if the engine files have changed since discovery. */
   assertUnchanged(): Promise<void>;
   /** Throws `no_start` if the files of a WebAssembly engine do not match their pinned digests. */
   assertGenuine(): Promise<void>;
 }
+
+/** How an engine is started that the operator has described. */
+export interface EngineLaunch {
+  readonly args: readonly string[];
+  /** The whole environment of the engine. */
+  readonly env: Readonly<Record<string, string>>;
+  /** The values of options, by their names in the engine. Callers may change only the options in `options` of the build. */
+  readonly options: OptionTexts;
+  /** The largest number of engines that run at the same time. Undefined if the slots of the server limit this number. */
+  readonly instances: number | undefined;
+  /** The memory of one engine. Undefined if unknown. */
+  readonly memoryMb: number | undefined;
+  /** The time limit of a start. Undefined for the usual time limit. */
+  readonly startMs: number | undefined;
+  /** A digest of everything in the description that can change a result. */
+  readonly digest: string;
+}
+
+/** Values of options as in `setoption`, by their names in the engine. */
+export type OptionTexts = ReadonlyMap<string, string>;
 
 export type EngineOption = {
   /** The name in JSON, such as `skill_level`. */

@@ -49,6 +49,8 @@ const failuresMax = 3;
  */
 const pauseMs = (failures: number) => Math.min(10_000, 100 * 4 ** (failures - 1));
 
+const instancesMax = ({ launch }: EngineBuild) => launch?.instances ?? Number.POSITIVE_INFINITY;
+
 /**
  * If no search waits for the memory of an engine, the engine is stopped only after it has been idle for this time. Otherwise,
  * each search of another build than `warm` could cost two engine starts.
@@ -100,7 +102,8 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
     return state;
   }
 
-  const isAvailable = (build: EngineBuild) => stateOf(build).failures < failuresMax;
+  const isAvailable = (build: EngineBuild) =>
+    build.unavailableReason === undefined && stateOf(build).failures < failuresMax;
   const entriesIn = (...states: readonly EngineActivity[]) =>
     [...entries].filter(({ state }) => states.includes(state));
   const entriesOf = (build: EngineBuild, state?: EngineActivity) =>
@@ -112,11 +115,12 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
    */
   function startMissing(build: EngineBuild): void {
     const { waiters, pause } = stateOf(build);
-    if (closed || pause) {
+    if (closed || pause || build.unavailableReason !== undefined) {
       return;
     }
     const needsOne = !isAvailable(build) || (build === warm && !isRunning(build) && fitsIntoMemory(build));
-    const missing = Math.max(waiters.length, Number(needsOne)) - entriesOf(build, "starting").length;
+    const wanted = Math.max(waiters.length, Number(needsOne)) - entriesOf(build, "starting").length;
+    const missing = Math.min(wanted, instancesMax(build) - entriesOf(build).length);
     for (let count = 0; count < missing; count++) {
       const abort = new AbortController();
       const entry: Entry = { build, state: "starting", session: undefined, idleSince: 0, abort };
@@ -242,7 +246,13 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
   /** Assumes that a new engine needs as much memory as the largest running engine of the build. */
   function expectedBytes(build: EngineBuild): number {
     const running = entriesOf(build).map(({ session }) => session?.memoryBytes() ?? 0);
-    return Math.max(0, ...running) || typicalBytes[build.net];
+    const described = (build.launch?.memoryMb ?? 0) * 1e6;
+    return Math.max(described, ...running) || typicalBytes[build.net];
+  }
+
+  /** True if one more engine of the build may be started now. */
+  function mayGrow(build: EngineBuild): boolean {
+    return entriesOf(build).length < instancesMax(build) && fitsIntoMemory(build);
   }
 
   /** True if a new engine fits into memory after all long idle engines are closed. One engine is always allowed. */
@@ -327,9 +337,9 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
   return {
     changes,
     available: isAvailable,
-    /** True if an engine of the build is idle, or if one more engine fits into memory. */
+    /** True if an engine of the build is idle, or if one more engine may be started. */
     hasRoom: (build: EngineBuild) =>
-      entriesOf(build, "idle").some(({ session }) => session?.alive) || fitsIntoMemory(build),
+      entriesOf(build, "idle").some(({ session }) => session?.alive) || mayGrow(build),
     acquire,
     release,
     /** Keeps an engine of the build running if memory allows. Resolves when an engine is running. */

@@ -1,6 +1,6 @@
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { estimateOf, keyUrl } from "../access/over-plan.ts";
-import { depthLimitOf, requestBounds, type ValidatedRequest } from "../analysis/analysis.ts";
+import { requestBounds, searchLimitOf, type ValidatedRequest } from "../analysis/analysis.ts";
 import { flowOf } from "../analysis/fair-queue.ts";
 import type { KnownEngines } from "../analysis/validate-request.ts";
 import type { Call, Implementation } from "../calls/call.ts";
@@ -87,13 +87,13 @@ export function createAnalysisService(
         const { depth, multipv, movetimeMs } = message;
         const nodes = numberFromLong(message.nodes);
         const asked = [depth, nodes, multipv, movetimeMs].some((limit) => limit !== undefined);
+        const { defaultBuild } = known.catalog.latest;
         const limits = {
-          depth: depthLimitOf({ depth, nodes }),
-          nodes,
+          ...searchLimitOf({ depth, nodes }, defaultBuild),
           multipv: multipv ?? requestBounds.multipv.default,
           movetimeMs,
         };
-        const typicalMs = analyzer.expectMs(known.catalog.latest.defaultBuild, limits);
+        const typicalMs = analyzer.expectMs(defaultBuild, limits);
         const estimate = estimateOf(limits, plans, typicalMs);
         return {
           operation: "eval",

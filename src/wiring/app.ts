@@ -262,13 +262,13 @@ function wayOut({ code = "" }: NodeJS.ErrnoException): string {
 
 function watchService(
   { meter, watch }: ServiceMetrics,
-  { scheduler, analyzer }: Service,
+  { queueStatus, analyzer }: Service,
   engines: Engines,
   access: Access,
   degraded: Degraded,
 ): void {
   watch({
-    queue: scheduler.status,
+    queue: queueStatus,
     engines: engines.status,
     waiters: analyzer.waiters,
     keys: access.lookUps,

@@ -6,6 +6,7 @@ import { createSandbox, type Sandbox } from "../engine/sandbox/sandbox.ts";
 import type { WatchTimes } from "../engine/uci/watch.ts";
 import type { Log } from "../log/log.ts";
 import { ConfigError } from "./config.ts";
+import { readDescribedEngines } from "./read-described-engines.ts";
 import type { Config } from "./settings.ts";
 
 interface OpenEnginesOptions extends Pick<EnginesOptions, "asked"> {
@@ -24,12 +25,14 @@ export async function openEngines(
 ): Promise<Engines> {
   const { hashMb, threads, engineMemoryMb, defaultEngine, nativeEngines, searchPath, dataHome } = config;
   const settings = { hashMb, threads };
+  const described = await readDescribedEngines(config);
+  const where = { files: nativeEngines, searchPath, dataHome, described };
   try {
     const sandbox = await createSandbox({ userName: config.engineUser, hide: config.dataDir });
     onSandbox?.(sandbox);
     const backends = [
       createWasmBackend(settings, sandbox, times),
-      createNativeBackend(settings, { files: nativeEngines, searchPath, dataHome }, sandbox, log, times),
+      createNativeBackend(settings, where, sandbox, log, times),
     ];
     return await startEngines(
       {

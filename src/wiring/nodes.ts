@@ -46,10 +46,10 @@ export function joinOthers(
         times: claims,
       }),
     },
-    announce({ scheduler }, port) {
+    announce({ queueStatus }, port) {
       const readyAt = now();
       nodes.announce(() => {
-        const { running, waiting } = scheduler.status();
+        const { running, waiting } = queueStatus();
         const address = `http://${reachableHost(host)}:${port}`;
         const upMs = Math.round(now() - readyAt);
         return { address, version: manifest.version, upMs, slots, running, waiting };

@@ -3,6 +3,7 @@ import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
 import type { SearchResult } from "../analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
+import { createOwnSchedulers } from "../analysis/own-schedulers.ts";
 import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
 import { createSharing, type SharingOptions } from "../analysis/share-searches.ts";
 import { createPositionCache, type KnownEngines } from "../analysis/validate-request.ts";
@@ -27,6 +28,8 @@ import type { Config } from "./settings.ts";
 export interface Service {
   readonly analyzer: Analyzer;
   readonly scheduler: Scheduler;
+  /** The searches of all engines, also of those that have slots of their own. */
+  readonly queueStatus: Scheduler["status"];
   readonly engines: KnownEngines;
   readonly validate: Validate;
   readonly rulebook: Rulebook;
@@ -60,11 +63,14 @@ export function createService(
 ): Service {
   const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
+  const builds = running.catalog.versions.flatMap((version) => version.builds);
+  const ownSchedulers = createOwnSchedulers(builds, config.queueMaxWaitMs);
   const cache = openCache(config);
   const analyzer = createAnalyzer({
     search: running.search,
     hasRoom: running.hasRoom,
     scheduler,
+    ownSchedulerOf: ownSchedulers.of,
     cache,
     store,
     meter,
@@ -91,7 +97,8 @@ export function createService(
   });
   const calls = createCalls(implementations, apiMiddleware(access, validate.message, reportCall));
   const rulebook = createRulebook({ beginWork, charge });
-  return { analyzer, scheduler, engines, validate, rulebook, beginWork, calls };
+  const queueStatus = () => ownSchedulers.total(scheduler.status());
+  return { analyzer, scheduler, queueStatus, engines, validate, rulebook, beginWork, calls };
 }
 
 /** Throws ConfigError if the cache would need more than half of the heap. */

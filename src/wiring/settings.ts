@@ -158,6 +158,11 @@ export const settings = {
     about: "engine id of `latest`, kept started; by default the newest stable version",
     read: text,
   }),
+  enginesFile: optional({
+    key: "KIBITZ_ENGINES",
+    about: "JSON file that describes engines which need arguments, files or options",
+    read: text,
+  }),
   nativeEngines: optional({
     key: "KIBITZ_NATIVE_ENGINES",
     about:

@@ -13,7 +13,7 @@ import { playGame } from "../../src/chess/play-game.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
 import { positionOf, startFen } from "../chess/validated.ts";
-import { buildOf } from "../engine/build-of.ts";
+import { buildOf, launchOf } from "../engine/build-of.ts";
 import { analysisFromEvent } from "./analysis-from-event.ts";
 import { doneOf, knownEngines, lineOf, requestOf, snapshotOf, validated } from "./made-up.ts";
 
@@ -117,12 +117,17 @@ describe("two requests have different keys", () => {
       other({ sha256: "1".repeat(64) }),
       other({ settings: { hashMb: 32, threads: 1 } }),
       other({ settings: { hashMb: 16, threads: 2 } }),
-      other({ reproducible: false }),
       other({ selfTestNodes: 6130 }),
       other({ selfTestNodes: 6131 }),
+      other({ launch: launchOf({ digest: "one" }) }),
+      other({ launch: launchOf({ digest: "another" }) }),
       keyOfRequest({ effectiveOptions: { syzygy_50_move_rule: false } }),
     ];
     expect(new Set(keys).size).toBe(keys.length);
+  });
+
+  test("a result of an engine that is not reproducible has no cache key, so it is never cached, stored or shared", () => {
+    expect(keyOfRequest({ build: buildOf({ reproducible: false }) })).toBeUndefined();
   });
 
   test("two concurrent requests do not share a search if their time limits differ", () => {

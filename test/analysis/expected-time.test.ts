@@ -49,6 +49,20 @@ describe("the time that a search is expected to take", () => {
     expect(times.expect(build, limitsOf(18)) / before).toBeCloseTo(0.5, 1);
   });
 
+  test.each([1, 10, 50])(
+    "after %i searches, the expected time fits an engine that is a hundred thousand times slower a node",
+    (searches) => {
+      const times = createExpectedTimes();
+      const byNodes = limitsOf(14, { depth: undefined, nodes: 20 });
+      for (let search = 0; search < searches; search++) {
+        times.learn(build, byNodes, took(4000, "nodes", 20));
+      }
+      const expected = times.expect(build, byNodes);
+      expect(expected).toBeGreaterThan(4000 / 2.1);
+      expect(expected).toBeLessThan(4100);
+    },
+  );
+
   test("the expected time of a search is between one eighth of the built-in estimate and eight times the estimate", () => {
     const times = createExpectedTimes();
     const before = times.expect(build, limitsOf(14));

@@ -53,6 +53,49 @@ describe("a request", () => {
     });
   });
 
+  describe("for an engine without depth", () => {
+    const lc0 = buildOf({ ...{ id: "leela", family: "lc0", path: "native" as const, reproducible: false } });
+    const ask = (overrides: Partial<AnalysisRequest>) =>
+      validateRequest(requestOf({ engine: "leela", ...overrides }), knownEngines([full, lc0]));
+
+    test("a request without a limit gets the default limit of the engine", async () => {
+      expect(await ask({})).toMatchObject({ depth: undefined, nodes: 100, warnings: [] });
+      const warnings = [{ code: "default_nodes_applied", field: "nodes" }];
+      expect(await ask({ movetimeMs: 500 })).toMatchObject({ nodes: 100, movetimeMs: 500, warnings });
+      expect(await ask({ nodes: 7 })).toMatchObject({ depth: undefined, nodes: 7 });
+    });
+
+    test.each([{ depth: 14 }, { depth: 1, nodes: 5 }])(
+      "the request %j is refused with the limits to use",
+      async (limits) => {
+        const refused = ask(limits);
+        await expect(refused).rejects.toMatchObject({
+          code: "out_of_range",
+          violations: [{ pointer: "/depth", message: expect.stringMatching(/`nodes`.*`movetime_ms`/) }],
+        });
+      },
+    );
+
+    test("a request for an engine that was left out is refused with the reason and the other engines", async () => {
+      const gone = buildOf({
+        id: "gone",
+        path: "native",
+        unavailableReason: "the command lc0 does not exist.",
+      });
+      const refused = validateRequest(requestOf({ engine: "gone" }), knownEngines([full, gone]));
+      await expect(refused).rejects.toMatchObject({
+        code: "unknown_engine",
+        violations: [
+          {
+            pointer: "/engine",
+            message: 'The engine "gone" cannot run here: the command lc0 does not exist.',
+            allowed: { enum: ["latest", "stockfish-19"] },
+          },
+        ],
+      });
+    });
+  });
+
   test("the moves to search are converted to UCI without duplicates", async () => {
     const { searchMoves } = await validate({ moves: ["e4"], searchMoves: ["Nf6", "e5", "e7e5"] });
     expect(searchMoves).toEqual(["e7e5", "g8f6"]);

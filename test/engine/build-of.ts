@@ -1,4 +1,5 @@
-import type { EngineBuild, EngineOption } from "../../src/engine/engine.ts";
+import type { EngineBuild, EngineLaunch, EngineOption } from "../../src/engine/engine.ts";
+import { profileOf } from "../../src/engine/profiles.ts";
 
 export const options: readonly EngineOption[] = [
   { name: "skill_level", engineName: "Skill Level", kind: "integer", default: 20, minimum: 0, maximum: 20 },
@@ -6,6 +7,14 @@ export const options: readonly EngineOption[] = [
   { name: "uci_elo", engineName: "UCI_Elo", kind: "integer", default: 1320, minimum: 1320, maximum: 3190 },
   { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
 ];
+
+export function launchOf(properties: Partial<EngineLaunch> = {}): EngineLaunch {
+  return {
+    ...{ args: [], env: {}, options: new Map(), instances: undefined, memoryMb: undefined },
+    ...{ startMs: undefined, digest: "" },
+    ...properties,
+  };
+}
 
 export function buildOf(properties: Partial<EngineBuild> = {}): EngineBuild {
   const settings = properties.settings ?? { hashMb: 16, threads: 1 };
@@ -23,6 +32,9 @@ export function buildOf(properties: Partial<EngineBuild> = {}): EngineBuild {
     author: "nobody",
     options,
     settings,
+    defaultLimit: profileOf(properties.family ?? "stockfish").defaultLimit,
+    launch: undefined,
+    unavailableReason: undefined,
     file: "/nowhere/stockfish",
     sha256: "0".repeat(64),
     assertUnchanged: async () => {},

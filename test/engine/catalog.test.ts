@@ -243,3 +243,38 @@ test.each([
     expect(catalog(order).versions.map((found) => found.defaultBuild.version)).toEqual([newer, older]);
   }
 });
+
+describe("an engine that was left out", () => {
+  const leftOut = buildOf({
+    ...{ id: "maia", family: "unknown", path: "native", version: "unknown" },
+    unavailableReason: "the command lc0 does not exist.",
+  });
+  const good = build("wasm 19");
+
+  test("an engine that was left out is listed, but no request gets it", () => {
+    const { versions, usable, latest, resolve } = createCatalog([leftOut, good], undefined);
+    expect(versions.map(({ id }) => id)).toEqual(["stockfish-19", "maia"]);
+    expect([...usable, latest].map(({ id }) => id)).toEqual(["stockfish-19", "stockfish-19"]);
+    expect(resolve("maia", "auto")).toEqual({
+      kind: "unavailable",
+      reason: "the command lc0 does not exist.",
+    });
+    expect(resolve("latest", "native")).toEqual({ kind: "path_unavailable", runnable: [] });
+  });
+
+  test("a build that was left out does not hide another build of its version", () => {
+    const { resolve } = createCatalog([good, { ...leftOut, id: "stockfish-19" }], undefined);
+    expect(resolve("stockfish-19", "auto")).toEqual({ kind: "build", build: good });
+    expect(resolve("stockfish-19", "native")).toEqual({ kind: "path_unavailable", runnable: ["wasm"] });
+  });
+
+  test("a start with a default engine that was left out fails with the reason", () => {
+    expect(() => createCatalog([leftOut, good], "maia")).toThrow(
+      "KIBITZ_DEFAULT_ENGINE is maia, which was left out: the command lc0 does not exist.",
+    );
+  });
+
+  test("a start without a usable engine fails", () => {
+    expect(() => createCatalog([leftOut], undefined)).toThrow("no engine was found");
+  });
+});

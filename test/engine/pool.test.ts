@@ -5,7 +5,7 @@ import { EngineFailure } from "../../src/engine/engine.ts";
 import { createPool } from "../../src/engine/pool.ts";
 import { silentLog } from "../../src/log/log.ts";
 import { useTurnedClock } from "../support/turned-clock.ts";
-import { buildOf } from "./build-of.ts";
+import { buildOf, launchOf } from "./build-of.ts";
 import { createFakeEngines, type FakeEnginesOptions } from "./fake-engines.ts";
 import { jobOf } from "./job-of.ts";
 
@@ -95,6 +95,33 @@ test("a client that waits for an engine start gets an engine that is released ea
   await turn();
   expect(await pool.acquire(build, forever)).toBe(engines.sessions[1]);
   expect(engines.starts).toBe(2);
+});
+
+describe("a described engine", () => {
+  const described = buildOf({ id: "described", launch: launchOf({ instances: 2, memoryMb: 300 }) });
+
+  test("no more engines are started than instances are allowed, and further requests wait", async () => {
+    const { engines, pool } = createFakePool();
+    const [first] = [await pool.acquire(described, forever), await pool.acquire(described, forever)];
+    expect(pool.hasRoom(described)).toBe(false);
+    const third = pool.acquire(described, forever);
+    await settled();
+    expect(engines.starts).toBe(2);
+    pool.release(first);
+    expect(await third).toBe(first);
+  });
+
+  test("an engine counts with its described memory before the system reports its memory", async () => {
+    const { pool } = createFakePool({ memoryBytes: () => undefined }, 500e6);
+    await pool.acquire(described, forever);
+    expect(pool.hasRoom(described)).toBe(false);
+    expect(pool.status(described).memoryBytes).toBe(300e6);
+  });
+
+  test("an engine that was left out is not available", () => {
+    const { pool } = createFakePool();
+    expect(pool.available(buildOf({ unavailableReason: "It is gone." }))).toBe(false);
+  });
 });
 
 describe("starting an engine", () => {

@@ -40,10 +40,12 @@ export async function* checkEngines(config: Config, signal: AbortSignal): AsyncI
   const leftOut: Finding[] = [];
   const log: typeof silentLog = {
     ...silentLog,
-    warn({ file, error }, message) {
+    warn({ engine, file, error }, message) {
       if (file !== undefined) {
-        const advice = "The service starts without it: replace the file, or correct KIBITZ_NATIVE_ENGINES.";
-        leftOut.push(note("engines", `${file}: ${message} (${error})`, advice));
+        const setting = engine === undefined ? "KIBITZ_NATIVE_ENGINES" : "KIBITZ_ENGINES";
+        const advice = `The service starts without it: replace the file, or correct ${setting}.`;
+        const name = engine === undefined ? "" : `${engine}, `;
+        leftOut.push(note("engines", `${name}${file}: ${message} (${error})`, advice));
       }
     },
   };
@@ -51,6 +53,9 @@ export async function* checkEngines(config: Config, signal: AbortSignal): AsyncI
     await using engines = await openEngines(config, log, signal);
     yield* leftOut.splice(0);
     for (const build of engines.catalog.versions.flatMap(({ builds }) => builds)) {
+      if (build.unavailableReason !== undefined) {
+        continue;
+      }
       yield await buildFinding(build, engines, config.threads, signal);
     }
     yield* checkLatest(engines.catalog, config);
@@ -69,16 +74,17 @@ async function buildFinding(
   signal: AbortSignal,
 ): Promise<Finding> {
   const { id, path, name, sha256 } = build;
+  const profile = profileOf(build.family);
   try {
     const session = { search: (job: SearchJob, ended: AbortSignal) => search(build, job, ended) };
-    await selfTest(session, profileOf(build.family), threads, signal);
+    await selfTest(session, profile, threads, signal);
   } catch (error) {
     signal.throwIfAborted();
     return bad("engines", `${id} (${path}): ${messageOf(error)}`, `Replace the file: ${build.file}`);
   }
   const isDefault = build === catalog.latest.defaultBuild;
   const found = `${id} (${path}): ${name}, sha256 ${sha256.slice(0, 12)}…, passes its self-test${isDefault ? "; the default" : ""}`;
-  return build.reproducible || threads > 1
+  return build.reproducible || threads > 1 || !profile.isReproducible
     ? good("engines", found)
     : note("engines", `${found}; equal searches differ`, "Its answers are not deterministic and not stored.");
 }

@@ -9,16 +9,31 @@ export function reportOf(engine: Engine): string {
     path === defaultPath && paths.length > 1 ? `${wordOf(Path, path)} (auto)` : wordOf(Path, path),
   );
   const network = paths.find(({ path }) => path === defaultPath)?.net ?? NetSize.UNSPECIFIED;
+  const isUsable = paths.some(({ unavailableReason }) => unavailableReason === undefined);
   const lines = [
     `${id}${latest ? "  (latest)" : ""}${status === EngineStatus.DEPRECATED ? "  (deprecated)" : ""}`,
     `  name     ${name}`,
     `  paths    ${words.join(", ")}`,
-    `  network  ${wordOf(NetSize, network)}`,
+    ...(isUsable
+      ? [
+          `  network  ${wordOf(NetSize, network)}`,
+          `  limit    ${limitText(engine)}`,
+          ...(engine.reproducible ? [] : ["  results  equal searches may differ"]),
+        ]
+      : []),
+    ...paths.flatMap(({ path, unavailableReason: reason }) =>
+      reason === undefined ? [] : [`  missing  ${wordOf(Path, path)}: ${reason}`],
+    ),
     ...engineOptionsOf(engine).map(
       (option, index) => `  ${index === 0 ? "options" : "       "}  ${optionText(option)}`,
     ),
   ];
   return `${lines.map(withoutControls).join("\n")}\n\n`;
+}
+
+function limitText({ defaultLimit }: Engine): string {
+  const { case: field, value } = defaultLimit?.limit ?? {};
+  return field === undefined ? "none" : `${field} ${value}`;
 }
 
 function optionText(option: ApiOption): string {

@@ -9,7 +9,8 @@ import { type Guard, guards, type Link, linksFor } from "./links.ts";
 
 /** Restricts engines with a chain of programs of util-linux. Omits a program that is missing or not permitted. */
 export interface Sandbox {
-  wrap(command: EngineCommand, settings: EngineSettings): EngineCommand;
+  /** `memoryMb` is the memory that the operator expects one engine to need. */
+  wrap(command: EngineCommand, settings: EngineSettings, memoryMb?: number): EngineCommand;
   /** The Node binary for WebAssembly engines, which the engines' user can read. */
   readonly node: string;
   /** Returns paths that the engines' user can read: the paths of `files`, or the paths of copies in one folder. */
@@ -40,6 +41,8 @@ export const noSandbox: Sandbox = {
 /** The memory limit of an engine in MiB, without hash table and threads. Engines normally need a third of the limit. */
 const baseMb = 1536;
 const threadMb = 64;
+/** An engine is killed only if it needs far more memory than the operator expects. */
+const reserveFactor = 2;
 
 /** Throws EngineUserUnusable if engines cannot run as the chosen user. */
 export async function createSandbox({
@@ -84,7 +87,8 @@ export async function createSandbox({
   }
   const [node = process.execPath] = await ensureReadable([process.execPath]);
   return {
-    wrap: (command, { hashMb, threads }) => through(chain, command, baseMb + hashMb + threadMb * threads),
+    wrap: (command, { hashMb, threads }, memoryMb = 0) =>
+      through(chain, command, Math.max(baseMb, reserveFactor * memoryMb) + hashMb + threadMb * threads),
     node,
     ensureReadable,
     user,
@@ -121,9 +125,13 @@ async function workingLinks(links: readonly Link[], runAs?: EngineUser): Promise
   return links.filter((_, index) => works[index]);
 }
 
-function through({ links, runAs }: Chain, { file, args }: EngineCommand, memoryMaxMb: number): EngineCommand {
+function through(
+  { links, runAs }: Chain,
+  { file, args, env }: EngineCommand,
+  memoryMaxMb: number,
+): EngineCommand {
   const [first = file, ...rest] = [...links.flatMap(({ command }) => command(memoryMaxMb)), file, ...args];
-  return { file: first, args: rest, runAs };
+  return { file: first, args: rest, env, runAs };
 }
 
 function shell(script: string, ...args: readonly string[]): EngineCommand {

@@ -7,6 +7,8 @@ import type { ProcessEnd, UciTransport } from "./transport.ts";
 export interface EngineCommand {
   readonly file: string;
   readonly args: readonly string[];
+  /** The whole environment. Undefined for an empty environment. */
+  readonly env?: Readonly<Record<string, string>> | undefined;
   readonly runAs?: UserIds | undefined;
 }
 
@@ -76,11 +78,11 @@ type EngineProcess = ChildProcess & {
   readonly stdout: Readable | undefined;
 };
 
-function spawnEngine({ file, args, runAs }: EngineCommand): EngineProcess {
+function spawnEngine({ file, args, env = {}, runAs }: EngineCommand): EngineProcess {
   try {
     return spawn(file, args, {
       // Hide the server's environment, which may contain secrets.
-      env: {},
+      env,
       // Use a separate process group, so that Ctrl-C on the terminal reaches only the server.
       detached: true,
       stdio: ["pipe", "pipe", "ignore"],

@@ -1,4 +1,6 @@
-import type { EngineOption, SearchJob } from "../engine.ts";
+import { echo } from "../../text/echo.ts";
+import { didYouMean } from "../../text/nearest-name.ts";
+import type { EngineOption, OptionTexts, SearchJob } from "../engine.ts";
 import type { CallersOption } from "../profiles.ts";
 
 export interface UciOption {
@@ -76,6 +78,41 @@ export function valuesOfSearch(
     Object.hasOwn(options, name) ? [[engineName, String(options[name])] as const] : [],
   );
   return new Map([...asked, ["UCI_Chess960", String(position.chess960)], ["MultiPV", String(multipv)]]);
+}
+
+/** Returns a text for each value that the engine cannot take. */
+export function complaintsAbout(values: OptionTexts, declared: readonly UciOption[]): readonly string[] {
+  const names = declared.map(({ name }) => name);
+  return [...values].flatMap(([name, value]) => {
+    const option = declared.find((one) => one.name === name);
+    if (option === undefined) {
+      const wayOut = didYouMean(name, names, "the command `uci` lists its options.");
+      return [`the engine has no option "${echo(name)}": ${wayOut}`];
+    }
+    const must = mustOf(option, value);
+    return must === undefined ? [] : [`the option "${echo(name)}" must be ${must}, not "${echo(value)}".`];
+  });
+}
+
+/** Returns what the value must be. Undefined if the value is valid. */
+function mustOf({ type, min, max }: UciOption, value: string): string | undefined {
+  switch (type) {
+    case "check":
+      return value === "true" || value === "false" ? undefined : "true or false";
+    case "spin": {
+      const number = integerOf(value);
+      const isInside = number !== undefined && number >= (min ?? number) && number <= (max ?? number);
+      return isInside ? undefined : `an integer from ${min} to ${max}`;
+    }
+    case "button":
+      return "left out, because it is a button";
+    default:
+      return undefined;
+  }
+}
+
+export function withDefaults(declared: readonly UciOption[], values: OptionTexts): readonly UciOption[] {
+  return declared.map((option) => ({ ...option, default: values.get(option.name) ?? option.default }));
 }
 
 export interface OptionState {

@@ -6,16 +6,19 @@ import {
   type EngineSettings,
   type EngineState,
   type OnProgress,
+  type OptionTexts,
   type SearchDone,
   type SearchJob,
 } from "../engine.ts";
 import { type EngineProfile, profileFromName } from "../profiles.ts";
 import {
   callersOptionsFrom,
+  complaintsAbout,
   createOptionState,
   type OptionState,
   type UciOption,
   valuesOfSearch,
+  withDefaults,
 } from "./options.ts";
 import { parseLine, type UciLine } from "./parse-line.ts";
 import { startSearch, type UciSearch } from "./search.ts";
@@ -32,8 +35,13 @@ import { createDeadline, createFloodMeter, type Deadline, type WatchTimes } from
  *     every state ──the engine fails, its pipe ends, or the session is closed──▶ ended
  */
 type SessionState =
-  /** `isIntroduced` is true after `uciok`. */
-  | { readonly kind: "greeting"; readonly options: UciOption[]; isIntroduced: boolean }
+  /** `stage` is the line that ends the stage of the start: `bestmove` if the start includes a search. */
+  | {
+      readonly kind: "greeting";
+      readonly options: UciOption[];
+      stage: "uciok" | "readyok" | "bestmove";
+      hasSearched: boolean;
+    }
   | { readonly kind: "idle" }
   | { readonly kind: "searching"; readonly search: UciSearch }
   /** `over` resolves when the engine is clean or has ended. `readyoks` is the number of `readyok` until then. */
@@ -53,19 +61,22 @@ const optionsMax = 500;
 class UciSession implements EngineSession {
   readonly exited: Promise<EngineFailure | undefined>;
   readonly #settings: EngineSettings;
+  /** The values that replace the defaults of the engine. */
+  readonly #defaults: OptionTexts;
   readonly #transport: UciTransport;
   readonly #times: WatchTimes;
   readonly #ready = Promise.withResolvers<void>();
   readonly #exit = Promise.withResolvers<EngineFailure | undefined>();
   readonly #flood = createFloodMeter();
-  #state: SessionState = { kind: "greeting", options: [], isIntroduced: false };
+  #state: SessionState = { kind: "greeting", options: [], stage: "uciok", hasSearched: false };
   #info: EngineInfo = { name: "", author: "", options: [] };
   #profile: EngineProfile = profileFromName("");
   /** The cleaning after a search resets these options. */
   #options: OptionState = createOptionState([]);
 
-  constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes) {
+  constructor(settings: EngineSettings, transport: UciTransport, times: WatchTimes, defaults: OptionTexts) {
     this.#settings = settings;
+    this.#defaults = defaults;
     this.#transport = transport;
     this.#times = times;
     this.exited = this.#exit.promise;
@@ -154,24 +165,43 @@ class UciSession implements EngineSession {
       this.#info = { ...this.#info, [line.field]: line.value.slice(0, nameMaxChars) };
     } else if (line.kind === "option" && greeting.options.length < optionsMax) {
       greeting.options.push(line.option);
-    } else if (line.kind === "uciok") {
-      greeting.isIntroduced = true;
-      this.#profile = profileFromName(this.#info.name);
-      const options = callersOptionsFrom(greeting.options, this.#profile.callersOptions);
-      this.#info = { ...this.#info, options };
-      this.#options = createOptionState(greeting.options);
-      const { threads, hashMb } = this.#settings;
-      const settingLines = createOptionState(greeting.options).set([
-        // Set Hash after Threads, as Stockfish recommends.
-        ["Threads", String(threads)],
-        ["Hash", String(hashMb)],
-        ["UCI_ShowWDL", "true"],
-      ]);
-      this.#transport.send(...settingLines, "isready");
-    } else if (line.kind === "readyok" && greeting.isIntroduced) {
-      this.#state = { kind: "idle" };
-      this.#ready.resolve();
+    } else if (line.kind === "uciok" && greeting.stage === "uciok") {
+      this.#introduce(greeting);
+    } else if (line.kind === "readyok" && greeting.stage === "readyok") {
+      if (this.#profile.firstSearchIsSlow && !greeting.hasSearched) {
+        greeting.stage = "bestmove";
+        this.#transport.send("position startpos", "go nodes 1");
+      } else {
+        this.#state = { kind: "idle" };
+        this.#ready.resolve();
+      }
+    } else if (line.kind === "bestmove" && greeting.stage === "bestmove") {
+      greeting.stage = "readyok";
+      greeting.hasSearched = true;
+      this.#transport.send("ucinewgame", "isready");
     }
+  }
+
+  #introduce(greeting: Extract<SessionState, { kind: "greeting" }>): void {
+    const complaints = complaintsAbout(this.#defaults, greeting.options);
+    if (complaints.length > 0) {
+      void this.#end(new EngineFailure("no_start", complaints.join(" ")));
+      return;
+    }
+    greeting.stage = "readyok";
+    this.#profile = profileFromName(this.#info.name);
+    const declared = withDefaults(greeting.options, this.#defaults);
+    this.#info = { ...this.#info, options: callersOptionsFrom(declared, this.#profile.callersOptions) };
+    this.#options = createOptionState(declared);
+    const { threads, hashMb } = this.#settings;
+    const settingLines = createOptionState(greeting.options).set([
+      // Set Hash after Threads, as Stockfish recommends.
+      ["Threads", String(threads)],
+      ["Hash", String(hashMb)],
+      ["UCI_ShowWDL", "true"],
+      ...this.#defaults,
+    ]);
+    this.#transport.send(...settingLines, "isready");
   }
 
   /**
@@ -256,14 +286,18 @@ async function failureOfExit({ ended }: UciTransport): Promise<EngineFailure> {
     : new EngineFailure("exited", "the engine closed its pipe");
 }
 
-/** Waits until the engine is ready. If this fails, kills the engine and throws `no_start` or the reason of `signal`. */
+/**
+ * Waits until the engine is ready. If this fails, kills the engine and throws `no_start` or the reason of `signal`. `defaults`
+ * are values of options that replace the defaults of the engine. An engine without one of these options fails.
+ */
 export async function createUciSession(
   settings: EngineSettings,
   transport: UciTransport,
   times: WatchTimes,
   signal: AbortSignal,
+  defaults: OptionTexts = new Map(),
 ): Promise<EngineSession> {
-  const session = new UciSession(settings, transport, times);
+  const session = new UciSession(settings, transport, times, defaults);
   try {
     signal.throwIfAborted();
     await beforeAbort(session.greet(), signal);

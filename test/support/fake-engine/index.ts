@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { EngineBackend, EngineBuild } from "../../../src/engine/engine.ts";
+import { defaultDepth } from "../../../src/engine/profiles.ts";
 import { createChildProcess, type EngineCommand } from "../../../src/engine/uci/child-process.ts";
 import { createUciSession } from "../../../src/engine/uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
@@ -85,6 +86,9 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     author: "nobody",
     options: callersOptions,
     settings: { hashMb: 16, threads: 1 },
+    defaultLimit: { depth: defaultDepth, nodes: undefined },
+    launch: undefined,
+    unavailableReason: undefined,
     file,
     sha256: "f".repeat(64),
     assertUnchanged: async () => {},
@@ -107,6 +111,12 @@ export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
   const node = "node_modules/node/bin/node";
   const copy = copyCheckout(join(folder, "fake-engine"), ["package.json", engine, node, ...needed]);
   return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none ${iterationMs} learned`;
+}
+
+/** Returns a command that runs an engine that behaves like Lc0. Its first search takes `slowMs` longer. */
+export function commandOfFakeLc0(slowMs = 0): EngineCommand {
+  const script = fileURLToPath(new URL("fake-lc0.ts", import.meta.url));
+  return { file: process.execPath, args: [script, String(slowMs)] };
 }
 
 const needed = ["node_modules/chessops", "node_modules/@badrap/result"];

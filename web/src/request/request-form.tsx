@@ -91,9 +91,11 @@ function EngineField() {
       label="Engine"
       choices={[
         ["latest", latest ? `${latest.name} (latest)` : "Latest"],
-        ...engines.map(({ id, name }) => {
+        ...engines.map(({ id, name, paths }) => {
           const isAlone = engines.filter((other) => other.name === name).length === 1;
-          return [id, isAlone ? name : `${name} (${id})`] as const;
+          const isLeftOut = paths.every(({ unavailableReason }) => unavailableReason !== undefined);
+          const shown = isAlone ? name : `${name} (${id})`;
+          return [id, isLeftOut ? `${shown}, not available` : shown] as const;
         }),
       ]}
     />

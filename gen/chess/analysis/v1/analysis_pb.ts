@@ -12,7 +12,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file chess/analysis/v1/analysis.proto.
  */
 export const file_chess_analysis_v1_analysis: GenFile = /*@__PURE__*/
-  fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEitAMKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EiEKBW5vZGVzGAkgASgEQg26SAoyCBiAlOvcAygBSASIAQESJwoMc2VhcmNoX21vdmVzGAogAygJQhG6SA6SAQsQ2gEiBnIEEAEYEEIICgZfZGVwdGhCCgoIX211bHRpcHZCDgoMX21vdmV0aW1lX21zQgkKB19lbmdpbmVCCAoGX25vZGVzIp4BCgVTY29yZRIMCgJjcBgBIAEoEUgAEg4KBG1hdGUYAiABKBFIABInCgVib3VuZBgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkJvdW5kEigKA3dkbBgEIAEoCzIWLmNoZXNzLmFuYWx5c2lzLnYxLldkbEgBiAEBEhMKC3dpbl9wZXJjZW50GAUgASgBQgcKBXZhbHVlQgYKBF93ZGwiLgoDV2RsEgsKA3dpbhgBIAEoDRIMCgRkcmF3GAIgASgNEgwKBGxvc3MYAyABKA0i+wEKBE1vdmUSCwoDdWNpGAEgASgJEgsKA3NhbhgCIAEoCRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEjkKCXByb21vdGlvbhgFIAEoDjIhLmNoZXNzLmFuYWx5c2lzLnYxLlByb21vdGlvblBpZWNlSACIAQESDwoHY2FwdHVyZRgGIAEoCBINCgVjaGVjaxgHIAEoCBI2CghjYXN0bGluZxgIIAEoDjIfLmNoZXNzLmFuYWx5c2lzLnYxLkNhc3RsaW5nU2lkZUgBiAEBEhEKCWZlbl9hZnRlchgJIAEoCUIMCgpfcHJvbW90aW9uQgsKCV9jYXN0bGluZyJ6CgRMaW5lEgwKBHJhbmsYASABKA0SDQoFZGVwdGgYAiABKA0SEAoIc2VsZGVwdGgYAyABKA0SJwoFc2NvcmUYBCABKAsyGC5jaGVzcy5hbmFseXNpcy52MS5TY29yZRINCgVtb3ZlcxgFIAMoCRILCgNzYW4YBiADKAkiXQoJRW5naW5lUmVmEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoCRIlCgRwYXRoGAQgASgOMhcuY2hlc3MuYW5hbHlzaXMudjEuUGF0aCKHAQoIVGVybWluYWwSMQoGcmVhc29uGAEgASgOMiEuY2hlc3MuYW5hbHlzaXMudjEuVGVybWluYWxSZWFzb24SLQoGd2lubmVyGAIgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuQ29sb3JIAIgBARIOCgZyZXN1bHQYAyABKAlCCQoHX3dpbm5lciKrAgoGU2VhcmNoEg0KBWRlcHRoGAEgASgNEhAKCHNlbGRlcHRoGAIgASgNEg0KBW5vZGVzGAMgASgEEgsKA25wcxgEIAEoBBIPCgd0aW1lX21zGAUgASgNEhAKCHF1ZXVlX21zGAYgASgNEhAKCGhhc2hmdWxsGAcgASgNEg4KBnRiaGl0cxgIIAEoBBI3CgtzdG9wX3JlYXNvbhgJIAEoDjIdLmNoZXNzLmFuYWx5c2lzLnYxLlN0b3BSZWFzb25IAIgBARIVCg1kZXRlcm1pbmlzdGljGAogASgIEg4KBmNhY2hlZBgLIAEoCBIvCgZsaW1pdHMYDCABKAsyHy5jaGVzcy5hbmFseXNpcy52MS5TZWFyY2hMaW1pdHNCDgoMX3N0b3BfcmVhc29uIsUBCgxTZWFyY2hMaW1pdHMSEgoFZGVwdGgYASABKA1IAIgBARIPCgdtdWx0aXB2GAIgASgNEhgKC21vdmV0aW1lX21zGAMgASgNSAGIAQESKAoHb3B0aW9ucxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoFbm9kZXMYBSABKARIAogBARIUCgxzZWFyY2hfbW92ZXMYBiADKAlCCAoGX2RlcHRoQg4KDF9tb3ZldGltZV9tc0IICgZfbm9kZXMiMQoGUXVldWVkEg0KBXBsYWNlGAEgASgNEhgKEGV4cGVjdGVkX3dhaXRfbXMYAiABKA0iRgoHV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoFZmllbGQYAyABKAlIAIgBAUIICgZfZmllbGQipQMKBkVuZ2luZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmF1dGhvchgDIAEoCRIOCgZmYW1pbHkYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIUCgdsaWNlbnNlGAYgASgJSACIAQESLwoGc3RhdHVzGAcgASgOMh8uY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lU3RhdHVzEg4KBmxhdGVzdBgIIAEoCBIsCgh2YXJpYW50cxgJIAMoDjIaLmNoZXNzLmFuYWx5c2lzLnYxLlZhcmlhbnQSLAoFcGF0aHMYCiADKAsyHS5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVQYXRoEi0KDGRlZmF1bHRfcGF0aBgLIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgSLwoOb3B0aW9uc19zY2hlbWEYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKEG9wdGlvbnNfZGVmYXVsdHMYDSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0QgoKCF9saWNlbnNlIrMBCgpFbmdpbmVQYXRoEiUKBHBhdGgYASABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoEhEKCWF2YWlsYWJsZRgCIAEoCBInCgNuZXQYAyABKA4yGi5jaGVzcy5hbmFseXNpcy52MS5OZXRTaXplEg4KBnNoYTI1NhgEIAEoCRIPCgd0aHJlYWRzGAUgASgNEg8KB2hhc2hfbWIYBiABKA1KBAgHEAhSCmhhc2hfc3RlcHMiVwoEUGxhbhIKCgJpZBgBIAEoCRIUCgxyZXF1aXJlc19rZXkYAiABKAgSLQoGbGltaXRzGAMgASgLMh0uY2hlc3MuYW5hbHlzaXMudjEuUGxhbkxpbWl0cyLdAQoKUGxhbkxpbWl0cxIRCglkZXB0aF9tYXgYASABKA0SEwoLbXVsdGlwdl9tYXgYAiABKA0SFwoPbW92ZXRpbWVfbXNfbWF4GAMgASgNEhcKCmNvbmN1cnJlbnQYBCABKA1IAIgBARImCgVyYXRlcxgFIAMoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLlJhdGUSEQoJbm9kZXNfbWF4GAYgASgEEhgKEHJldmlld19wbGllc19tYXgYByABKA0SEQoJYmF0Y2hfbWF4GAggASgNQg0KC19jb25jdXJyZW50IkMKBFJhdGUSDAoEbmFtZRgBIAEoCRINCgVxdW90YRgCIAEoBBIQCgh3aW5kb3dfcxgDIAEoDRIMCgR1bml0GAQgASgJIk8KCEVzdGltYXRlEhIKCnR5cGljYWxfbXMYASABKA0SLwoHYWxsb3dlZBgCIAMoCzIeLmNoZXNzLmFuYWx5c2lzLnYxLlBsYW5WZXJkaWN0IiwKC1BsYW5WZXJkaWN0EgwKBHBsYW4YASABKAkSDwoHYWxsb3dlZBgCIAEoCCpLCgRQYXRoEhQKEFBBVEhfVU5TUEVDSUZJRUQQABINCglQQVRIX0FVVE8QARINCglQQVRIX1dBU00QAhIPCgtQQVRIX05BVElWRRADKkAKBUNvbG9yEhUKEUNPTE9SX1VOU1BFQ0lGSUVEEAASDwoLQ09MT1JfV0hJVEUQARIPCgtDT0xPUl9CTEFDSxACKlEKBUJvdW5kEhUKEUJPVU5EX1VOU1BFQ0lGSUVEEAASDwoLQk9VTkRfRVhBQ1QQARIPCgtCT1VORF9MT1dFUhACEg8KC0JPVU5EX1VQUEVSEAMqngEKDlByb21vdGlvblBpZWNlEh8KG1BST01PVElPTl9QSUVDRV9VTlNQRUNJRklFRBAAEhkKFVBST01PVElPTl9QSUVDRV9RVUVFThABEhgKFFBST01PVElPTl9QSUVDRV9ST09LEAISGgoWUFJPTU9USU9OX1BJRUNFX0JJU0hPUBADEhoKFlBST01PVElPTl9QSUVDRV9LTklHSFQQBCpmCgxDYXN0bGluZ1NpZGUSHQoZQ0FTVExJTkdfU0lERV9VTlNQRUNJRklFRBAAEhoKFkNBU1RMSU5HX1NJREVfS0lOR1NJREUQARIbChdDQVNUTElOR19TSURFX1FVRUVOU0lERRACKuoBCg5UZXJtaW5hbFJlYXNvbhIfChtURVJNSU5BTF9SRUFTT05fVU5TUEVDSUZJRUQQABIdChlURVJNSU5BTF9SRUFTT05fQ0hFQ0tNQVRFEAESHQoZVEVSTUlOQUxfUkVBU09OX1NUQUxFTUFURRACEikKJVRFUk1JTkFMX1JFQVNPTl9JTlNVRkZJQ0lFTlRfTUFURVJJQUwQAxIlCiFURVJNSU5BTF9SRUFTT05fU0VWRU5UWUZJVkVfTU9WRVMQBBInCiNURVJNSU5BTF9SRUFTT05fRklWRUZPTERfUkVQRVRJVElPThAFKmgKCURyYXdDbGFpbRIaChZEUkFXX0NMQUlNX1VOU1BFQ0lGSUVEEAASGgoWRFJBV19DTEFJTV9GSUZUWV9NT1ZFUxABEiMKH0RSQVdfQ0xBSU1fVEhSRUVGT0xEX1JFUEVUSVRJT04QAiqpAQoKU3RvcFJlYXNvbhIbChdTVE9QX1JFQVNPTl9VTlNQRUNJRklFRBAAEhUKEVNUT1BfUkVBU09OX0RFUFRIEAESGAoUU1RPUF9SRUFTT05fTU9WRVRJTUUQAhIcChhTVE9QX1JFQVNPTl9TRVJWRVJfTElNSVQQAxIYChRTVE9QX1JFQVNPTl9URVJNSU5BTBAEEhUKEVNUT1BfUkVBU09OX05PREVTEAUqZQoMRW5naW5lU3RhdHVzEh0KGUVOR0lORV9TVEFUVVNfVU5TUEVDSUZJRUQQABIYChRFTkdJTkVfU1RBVFVTX1NUQUJMRRABEhwKGEVOR0lORV9TVEFUVVNfREVQUkVDQVRFRBACKk4KB1ZhcmlhbnQSFwoTVkFSSUFOVF9VTlNQRUNJRklFRBAAEhQKEFZBUklBTlRfU1RBTkRBUkQQARIUChBWQVJJQU5UX0NIRVNTOTYwEAIqSQoHTmV0U2l6ZRIYChRORVRfU0laRV9VTlNQRUNJRklFRBAAEhEKDU5FVF9TSVpFX0ZVTEwQARIRCg1ORVRfU0laRV9MSVRFEAJiBnByb3RvMw", [file_buf_validate_validate, file_google_protobuf_struct]);
+  fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEitAMKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EiEKBW5vZGVzGAkgASgEQg26SAoyCBiAlOvcAygBSASIAQESJwoMc2VhcmNoX21vdmVzGAogAygJQhG6SA6SAQsQ2gEiBnIEEAEYEEIICgZfZGVwdGhCCgoIX211bHRpcHZCDgoMX21vdmV0aW1lX21zQgkKB19lbmdpbmVCCAoGX25vZGVzIp4BCgVTY29yZRIMCgJjcBgBIAEoEUgAEg4KBG1hdGUYAiABKBFIABInCgVib3VuZBgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkJvdW5kEigKA3dkbBgEIAEoCzIWLmNoZXNzLmFuYWx5c2lzLnYxLldkbEgBiAEBEhMKC3dpbl9wZXJjZW50GAUgASgBQgcKBXZhbHVlQgYKBF93ZGwiLgoDV2RsEgsKA3dpbhgBIAEoDRIMCgRkcmF3GAIgASgNEgwKBGxvc3MYAyABKA0i+wEKBE1vdmUSCwoDdWNpGAEgASgJEgsKA3NhbhgCIAEoCRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEjkKCXByb21vdGlvbhgFIAEoDjIhLmNoZXNzLmFuYWx5c2lzLnYxLlByb21vdGlvblBpZWNlSACIAQESDwoHY2FwdHVyZRgGIAEoCBINCgVjaGVjaxgHIAEoCBI2CghjYXN0bGluZxgIIAEoDjIfLmNoZXNzLmFuYWx5c2lzLnYxLkNhc3RsaW5nU2lkZUgBiAEBEhEKCWZlbl9hZnRlchgJIAEoCUIMCgpfcHJvbW90aW9uQgsKCV9jYXN0bGluZyJ6CgRMaW5lEgwKBHJhbmsYASABKA0SDQoFZGVwdGgYAiABKA0SEAoIc2VsZGVwdGgYAyABKA0SJwoFc2NvcmUYBCABKAsyGC5jaGVzcy5hbmFseXNpcy52MS5TY29yZRINCgVtb3ZlcxgFIAMoCRILCgNzYW4YBiADKAkiXQoJRW5naW5lUmVmEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoCRIlCgRwYXRoGAQgASgOMhcuY2hlc3MuYW5hbHlzaXMudjEuUGF0aCKHAQoIVGVybWluYWwSMQoGcmVhc29uGAEgASgOMiEuY2hlc3MuYW5hbHlzaXMudjEuVGVybWluYWxSZWFzb24SLQoGd2lubmVyGAIgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuQ29sb3JIAIgBARIOCgZyZXN1bHQYAyABKAlCCQoHX3dpbm5lciKrAgoGU2VhcmNoEg0KBWRlcHRoGAEgASgNEhAKCHNlbGRlcHRoGAIgASgNEg0KBW5vZGVzGAMgASgEEgsKA25wcxgEIAEoBBIPCgd0aW1lX21zGAUgASgNEhAKCHF1ZXVlX21zGAYgASgNEhAKCGhhc2hmdWxsGAcgASgNEg4KBnRiaGl0cxgIIAEoBBI3CgtzdG9wX3JlYXNvbhgJIAEoDjIdLmNoZXNzLmFuYWx5c2lzLnYxLlN0b3BSZWFzb25IAIgBARIVCg1kZXRlcm1pbmlzdGljGAogASgIEg4KBmNhY2hlZBgLIAEoCBIvCgZsaW1pdHMYDCABKAsyHy5jaGVzcy5hbmFseXNpcy52MS5TZWFyY2hMaW1pdHNCDgoMX3N0b3BfcmVhc29uIsUBCgxTZWFyY2hMaW1pdHMSEgoFZGVwdGgYASABKA1IAIgBARIPCgdtdWx0aXB2GAIgASgNEhgKC21vdmV0aW1lX21zGAMgASgNSAGIAQESKAoHb3B0aW9ucxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoFbm9kZXMYBSABKARIAogBARIUCgxzZWFyY2hfbW92ZXMYBiADKAlCCAoGX2RlcHRoQg4KDF9tb3ZldGltZV9tc0IICgZfbm9kZXMiMQoGUXVldWVkEg0KBXBsYWNlGAEgASgNEhgKEGV4cGVjdGVkX3dhaXRfbXMYAiABKA0iRgoHV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoFZmllbGQYAyABKAlIAIgBAUIICgZfZmllbGQigwQKBkVuZ2luZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmF1dGhvchgDIAEoCRIOCgZmYW1pbHkYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIUCgdsaWNlbnNlGAYgASgJSACIAQESLwoGc3RhdHVzGAcgASgOMh8uY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lU3RhdHVzEg4KBmxhdGVzdBgIIAEoCBIsCgh2YXJpYW50cxgJIAMoDjIaLmNoZXNzLmFuYWx5c2lzLnYxLlZhcmlhbnQSLAoFcGF0aHMYCiADKAsyHS5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVQYXRoEi0KDGRlZmF1bHRfcGF0aBgLIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgSLwoOb3B0aW9uc19zY2hlbWEYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKEG9wdGlvbnNfZGVmYXVsdHMYDSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhQKDHJlcHJvZHVjaWJsZRgOIAEoCBI2Cg1kZWZhdWx0X2xpbWl0GA8gASgLMh8uY2hlc3MuYW5hbHlzaXMudjEuRGVmYXVsdExpbWl0Eg4KBmRpZ2VzdBgQIAEoCUIKCghfbGljZW5zZSI5CgxEZWZhdWx0TGltaXQSDwoFZGVwdGgYASABKA1IABIPCgVub2RlcxgCIAEoBEgAQgcKBWxpbWl0IusBCgpFbmdpbmVQYXRoEiUKBHBhdGgYASABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoEhEKCWF2YWlsYWJsZRgCIAEoCBInCgNuZXQYAyABKA4yGi5jaGVzcy5hbmFseXNpcy52MS5OZXRTaXplEg4KBnNoYTI1NhgEIAEoCRIPCgd0aHJlYWRzGAUgASgNEg8KB2hhc2hfbWIYBiABKA0SHwoSdW5hdmFpbGFibGVfcmVhc29uGAggASgJSACIAQFCFQoTX3VuYXZhaWxhYmxlX3JlYXNvbkoECAcQCFIKaGFzaF9zdGVwcyJXCgRQbGFuEgoKAmlkGAEgASgJEhQKDHJlcXVpcmVzX2tleRgCIAEoCBItCgZsaW1pdHMYAyABKAsyHS5jaGVzcy5hbmFseXNpcy52MS5QbGFuTGltaXRzIt0BCgpQbGFuTGltaXRzEhEKCWRlcHRoX21heBgBIAEoDRITCgttdWx0aXB2X21heBgCIAEoDRIXCg9tb3ZldGltZV9tc19tYXgYAyABKA0SFwoKY29uY3VycmVudBgEIAEoDUgAiAEBEiYKBXJhdGVzGAUgAygLMhcuY2hlc3MuYW5hbHlzaXMudjEuUmF0ZRIRCglub2Rlc19tYXgYBiABKAQSGAoQcmV2aWV3X3BsaWVzX21heBgHIAEoDRIRCgliYXRjaF9tYXgYCCABKA1CDQoLX2NvbmN1cnJlbnQiQwoEUmF0ZRIMCgRuYW1lGAEgASgJEg0KBXF1b3RhGAIgASgEEhAKCHdpbmRvd19zGAMgASgNEgwKBHVuaXQYBCABKAkiTwoIRXN0aW1hdGUSEgoKdHlwaWNhbF9tcxgBIAEoDRIvCgdhbGxvd2VkGAIgAygLMh4uY2hlc3MuYW5hbHlzaXMudjEuUGxhblZlcmRpY3QiLAoLUGxhblZlcmRpY3QSDAoEcGxhbhgBIAEoCRIPCgdhbGxvd2VkGAIgASgIKksKBFBhdGgSFAoQUEFUSF9VTlNQRUNJRklFRBAAEg0KCVBBVEhfQVVUTxABEg0KCVBBVEhfV0FTTRACEg8KC1BBVEhfTkFUSVZFEAMqQAoFQ29sb3ISFQoRQ09MT1JfVU5TUEVDSUZJRUQQABIPCgtDT0xPUl9XSElURRABEg8KC0NPTE9SX0JMQUNLEAIqUQoFQm91bmQSFQoRQk9VTkRfVU5TUEVDSUZJRUQQABIPCgtCT1VORF9FWEFDVBABEg8KC0JPVU5EX0xPV0VSEAISDwoLQk9VTkRfVVBQRVIQAyqeAQoOUHJvbW90aW9uUGllY2USHwobUFJPTU9USU9OX1BJRUNFX1VOU1BFQ0lGSUVEEAASGQoVUFJPTU9USU9OX1BJRUNFX1FVRUVOEAESGAoUUFJPTU9USU9OX1BJRUNFX1JPT0sQAhIaChZQUk9NT1RJT05fUElFQ0VfQklTSE9QEAMSGgoWUFJPTU9USU9OX1BJRUNFX0tOSUdIVBAEKmYKDENhc3RsaW5nU2lkZRIdChlDQVNUTElOR19TSURFX1VOU1BFQ0lGSUVEEAASGgoWQ0FTVExJTkdfU0lERV9LSU5HU0lERRABEhsKF0NBU1RMSU5HX1NJREVfUVVFRU5TSURFEAIq6gEKDlRlcm1pbmFsUmVhc29uEh8KG1RFUk1JTkFMX1JFQVNPTl9VTlNQRUNJRklFRBAAEh0KGVRFUk1JTkFMX1JFQVNPTl9DSEVDS01BVEUQARIdChlURVJNSU5BTF9SRUFTT05fU1RBTEVNQVRFEAISKQolVEVSTUlOQUxfUkVBU09OX0lOU1VGRklDSUVOVF9NQVRFUklBTBADEiUKIVRFUk1JTkFMX1JFQVNPTl9TRVZFTlRZRklWRV9NT1ZFUxAEEicKI1RFUk1JTkFMX1JFQVNPTl9GSVZFRk9MRF9SRVBFVElUSU9OEAUqaAoJRHJhd0NsYWltEhoKFkRSQVdfQ0xBSU1fVU5TUEVDSUZJRUQQABIaChZEUkFXX0NMQUlNX0ZJRlRZX01PVkVTEAESIwofRFJBV19DTEFJTV9USFJFRUZPTERfUkVQRVRJVElPThACKqkBCgpTdG9wUmVhc29uEhsKF1NUT1BfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRU1RPUF9SRUFTT05fREVQVEgQARIYChRTVE9QX1JFQVNPTl9NT1ZFVElNRRACEhwKGFNUT1BfUkVBU09OX1NFUlZFUl9MSU1JVBADEhgKFFNUT1BfUkVBU09OX1RFUk1JTkFMEAQSFQoRU1RPUF9SRUFTT05fTk9ERVMQBSplCgxFbmdpbmVTdGF0dXMSHQoZRU5HSU5FX1NUQVRVU19VTlNQRUNJRklFRBAAEhgKFEVOR0lORV9TVEFUVVNfU1RBQkxFEAESHAoYRU5HSU5FX1NUQVRVU19ERVBSRUNBVEVEEAIqTgoHVmFyaWFudBIXChNWQVJJQU5UX1VOU1BFQ0lGSUVEEAASFAoQVkFSSUFOVF9TVEFOREFSRBABEhQKEFZBUklBTlRfQ0hFU1M5NjAQAipJCgdOZXRTaXplEhgKFE5FVF9TSVpFX1VOU1BFQ0lGSUVEEAASEQoNTkVUX1NJWkVfRlVMTBABEhEKDU5FVF9TSVpFX0xJVEUQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct]);
 
 /**
  * What to analyse and how hard to search: the same request body for an evaluation and a best move.
@@ -669,7 +669,8 @@ export type Engine = Message<"chess.analysis.v1.Engine"> & {
   author: string;
 
   /**
-   * Family, such as `stockfish`.
+   * Family that decides what the service expects of the engine: `stockfish`, `fairy-stockfish`, `lc0`, or `unknown`. Others may be
+   * added.
    *
    * @generated from field: string family = 4;
    */
@@ -737,6 +738,28 @@ export type Engine = Message<"chess.analysis.v1.Engine"> & {
    * @generated from field: google.protobuf.Struct options_defaults = 13;
    */
   optionsDefaults?: JsonObject | undefined;
+
+  /**
+   * Whether equal searches on the path `auto` give equal results. Answers of other engines are never `deterministic`, cached or shared.
+   *
+   * @generated from field: bool reproducible = 14;
+   */
+  reproducible: boolean;
+
+  /**
+   * The limit of a request that has neither `depth` nor `nodes`. If it is `nodes`, the engine may not accept `depth`.
+   *
+   * @generated from field: chess.analysis.v1.DefaultLimit default_limit = 15;
+   */
+  defaultLimit?: DefaultLimit | undefined;
+
+  /**
+   * SHA-256 of the build of the path `auto` in lower-case hex: of the WebAssembly module, or of the binary followed by the
+   * files that belong to it, such as networks. Empty if a file is missing.
+   *
+   * @generated from field: string digest = 16;
+   */
+  digest: string;
 };
 
 /**
@@ -745,6 +768,43 @@ export type Engine = Message<"chess.analysis.v1.Engine"> & {
  */
 export const EngineSchema: GenMessage<Engine> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 11);
+
+/**
+ * The limit of a search that names no limit.
+ *
+ * @generated from message chess.analysis.v1.DefaultLimit
+ */
+export type DefaultLimit = Message<"chess.analysis.v1.DefaultLimit"> & {
+  /**
+   * Depth or nodes.
+   *
+   * @generated from oneof chess.analysis.v1.DefaultLimit.limit
+   */
+  limit: {
+    /**
+     * Depth in plies.
+     *
+     * @generated from field: uint32 depth = 1;
+     */
+    value: number;
+    case: "depth";
+  } | {
+    /**
+     * Positions to visit.
+     *
+     * @generated from field: uint64 nodes = 2;
+     */
+    value: bigint;
+    case: "nodes";
+  } | { case: undefined; value?: undefined };
+};
+
+/**
+ * Describes the message chess.analysis.v1.DefaultLimit.
+ * Use `create(DefaultLimitSchema)` to create a new message.
+ */
+export const DefaultLimitSchema: GenMessage<DefaultLimit> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis, 12);
 
 /**
  * One build of an engine version.
@@ -774,7 +834,8 @@ export type EnginePath = Message<"chess.analysis.v1.EnginePath"> & {
   net: NetSize;
 
   /**
-   * SHA-256 of the build in lower-case hex: of the binary, or of the WebAssembly module.
+   * SHA-256 of the build in lower-case hex: of the WebAssembly module, or of the binary followed by the files that belong to it.
+   * Empty if a file is missing.
    *
    * @generated from field: string sha256 = 4;
    */
@@ -793,6 +854,13 @@ export type EnginePath = Message<"chess.analysis.v1.EnginePath"> & {
    * @generated from field: uint32 hash_mb = 6;
    */
   hashMb: number;
+
+  /**
+   * Why the service has left the build out. Unset if it can be started.
+   *
+   * @generated from field: optional string unavailable_reason = 8;
+   */
+  unavailableReason?: string | undefined;
 };
 
 /**
@@ -800,7 +868,7 @@ export type EnginePath = Message<"chess.analysis.v1.EnginePath"> & {
  * Use `create(EnginePathSchema)` to create a new message.
  */
 export const EnginePathSchema: GenMessage<EnginePath> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 12);
+  messageDesc(file_chess_analysis_v1_analysis, 13);
 
 /**
  * What a group of callers is allowed.
@@ -835,7 +903,7 @@ export type Plan = Message<"chess.analysis.v1.Plan"> & {
  * Use `create(PlanSchema)` to create a new message.
  */
 export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 13);
+  messageDesc(file_chess_analysis_v1_analysis, 14);
 
 /**
  * Limits of a plan, as they are enforced.
@@ -905,7 +973,7 @@ export type PlanLimits = Message<"chess.analysis.v1.PlanLimits"> & {
  * Use `create(PlanLimitsSchema)` to create a new message.
  */
 export const PlanLimitsSchema: GenMessage<PlanLimits> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 14);
+  messageDesc(file_chess_analysis_v1_analysis, 15);
 
 /**
  * A quota over a time window.
@@ -948,7 +1016,7 @@ export type Rate = Message<"chess.analysis.v1.Rate"> & {
  * Use `create(RateSchema)` to create a new message.
  */
 export const RateSchema: GenMessage<Rate> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 15);
+  messageDesc(file_chess_analysis_v1_analysis, 16);
 
 /**
  * What a request with the given limits would take.
@@ -977,7 +1045,7 @@ export type Estimate = Message<"chess.analysis.v1.Estimate"> & {
  * Use `create(EstimateSchema)` to create a new message.
  */
 export const EstimateSchema: GenMessage<Estimate> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 16);
+  messageDesc(file_chess_analysis_v1_analysis, 17);
 
 /**
  * Whether a plan allows a request.
@@ -1005,7 +1073,7 @@ export type PlanVerdict = Message<"chess.analysis.v1.PlanVerdict"> & {
  * Use `create(PlanVerdictSchema)` to create a new message.
  */
 export const PlanVerdictSchema: GenMessage<PlanVerdict> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 17);
+  messageDesc(file_chess_analysis_v1_analysis, 18);
 
 /**
  * How an engine is run.

@@ -1,18 +1,21 @@
+import { realpath } from "node:fs/promises";
 import type { Log } from "../../../log/log.ts";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
-import { identityFromName, profileOf } from "../../profiles.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { selfTest } from "../../self-test.ts";
-import { createChildProcess } from "../../uci/child-process.ts";
-import { createUciSession } from "../../uci/session.ts";
 import type { WatchTimes } from "../../uci/watch.ts";
+import { discoverDescribed } from "./described.ts";
 import { findExecutables, type NativeSearch } from "./find-executables.ts";
+import { identify } from "./identify.ts";
+import { createNativeStart, type UciStart } from "./start-native.ts";
 
 /** Native engines answer `uci` within 0.1 s. A file that is not an engine must not delay the start for long. */
 const greetingMaxMs = 5000;
 
-/** Finds the native binaries that support UCI and pass the self-test. */
+/**
+ * Finds the native binaries that support UCI and pass the self-test, and the engines that the operator describes. A described
+ * engine that does not pass the test is listed with the reason.
+ */
 export async function discoverNative(
   where: NativeSearch,
   settings: EngineSettings,
@@ -24,64 +27,64 @@ export async function discoverNative(
   const culprit = where.files ? "KIBITZ_NATIVE_ENGINES names a file" : "an installed engine is a file";
   const onUnusable = (file: string, error: unknown) =>
     log.warn({ file, error: String(error) }, `${culprit} that cannot be run`);
+  const { described: descriptions = [], searchPath } = where;
+  const describing = Promise.all(
+    descriptions.map((one) =>
+      discoverDescribed(one, searchPath, settings, sandbox, createNativeStart(sandbox, times), log, signal),
+    ),
+  );
+  const commands = await Promise.all(
+    descriptions.map(({ command }) => realpath(command.path).catch(() => command.path)),
+  );
   const found = await findExecutables(where, onUnusable);
+  const start = createNativeStart(sandbox, { ...times, startMs: Math.min(times.startMs, greetingMaxMs) });
   const identified = (files: readonly string[]) =>
-    Promise.all(files.map((file) => identify(file, settings, sandbox, times, log, signal)));
-  const [named, installed] = await Promise.all([identified(found.named), identified(found.installed)]);
+    Promise.all(
+      files
+        .filter((file) => !commands.includes(file))
+        .map((file) => identifyFound(file, settings, sandbox, start, log, signal)),
+    );
+  const [described, named, installed] = await Promise.all([
+    describing,
+    identified(found.named),
+    identified(found.installed),
+  ]);
+  const ids = new Set(described.map(({ id }) => id));
   const builds = new Map<string, EngineBuild>();
-  const isTaken = (id: string) => builds.values().some((other) => other.id === id);
-  for (const build of named.flat()) {
+  const add = (build: EngineBuild) => {
     const { id, sha256 } = build;
-    if (!builds.has(sha256)) {
-      builds.set(sha256, isTaken(id) ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build);
+    const added = ids.has(id) ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build;
+    builds.set(sha256, added);
+    ids.add(added.id);
+  };
+  for (const build of named.flat()) {
+    if (!builds.has(build.sha256)) {
+      add(build);
     }
   }
+  const namedIds = new Set(builds.values().map(({ id }) => id));
   for (const build of installed.flat()) {
     // Leave out an installed engine if the PATH has one of the same id.
-    if (!isTaken(build.id)) {
-      builds.set(build.sha256, build);
+    if (!namedIds.has(build.id)) {
+      add(build);
     }
   }
-  return [...builds.values()];
+  return [...described, ...builds.values()];
 }
 
-async function identify(
+async function identifyFound(
   candidate: string,
   settings: EngineSettings,
   sandbox: Sandbox,
-  times: WatchTimes,
+  start: UciStart,
   log: Log,
   signal: AbortSignal,
 ): Promise<readonly EngineBuild[]> {
   try {
     const [file = candidate] = await sandbox.ensureReadable([candidate]);
     const integrity = await fingerprintFiles([file]);
-    await using session = await createUciSession(
-      settings,
-      createChildProcess(sandbox.wrap({ file, args: [] }, settings)),
-      { ...times, startMs: Math.min(times.startMs, greetingMaxMs) },
-      signal,
-    );
-    const identity = identityFromName(session.info.name);
-    if (identity === undefined) {
-      throw new Error("it reports no name");
-    }
-    const profile = profileOf(identity.family);
-    const selfTestNodes = await selfTest(session, profile, settings.threads, signal);
-    // Throw if the file was replaced after its digest was computed.
-    await integrity.assertUnchanged();
-    const reproducible = selfTestNodes !== undefined;
-    if (!reproducible && profile.isReproducible && settings.threads === 1) {
-      const { id: engine } = identity;
-      log.warn(
-        { engine, path: "native" },
-        "equal searches of this engine differ: its answers are not deterministic",
-      );
-    }
-    // Native builds are never deprecated, because the operator decides how long a native build stays on this machine.
-    const deprecatedSince = undefined;
-    const found = { ...session.info, ...identity, file, ...integrity };
-    return [{ ...found, path: "native", settings, reproducible, selfTestNodes, deprecatedSince }];
+    const found = await identify(start, { file, settings, launch: undefined }, integrity, log, signal);
+    return [{ ...found, unavailableReason: undefined }];
   } catch (error) {
     signal.throwIfAborted();
     log.warn({ file: candidate, error: String(error) }, "native engine left out");

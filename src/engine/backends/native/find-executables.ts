@@ -1,6 +1,7 @@
 import { access, constants, realpath, stat } from "node:fs/promises";
 import { delimiter, join } from "node:path";
 import { profiles } from "../../profiles.ts";
+import type { EngineDescription } from "./described.ts";
 import { findInstalled, installFoldersIn } from "./install-folders.ts";
 
 export interface NativeSearch {
@@ -9,6 +10,8 @@ export interface NativeSearch {
   readonly searchPath: string;
   /** The folder for the user's data, which may contain engines that the user has installed. */
   readonly dataHome?: string | undefined;
+  /** The engines that the operator describes. */
+  readonly described?: readonly EngineDescription[];
 }
 
 /** `installed` are the engines of `kibitz engines install`, and `named` all others. */

@@ -1,11 +1,10 @@
 import type { Log } from "../../../log/log.ts";
 import type { EngineBackend, EngineSettings } from "../../engine.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
-import { createChildProcess } from "../../uci/child-process.ts";
-import { createUciSession } from "../../uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
 import { discoverNative } from "./discover.ts";
 import type { NativeSearch } from "./find-executables.ts";
+import { createNativeStart } from "./start-native.ts";
 
 export function createNativeBackend(
   settings: EngineSettings,
@@ -17,12 +16,6 @@ export function createNativeBackend(
   return {
     path: "native",
     discover: (signal) => discoverNative(where, settings, sandbox, times, log, signal),
-    start: async ({ file, settings }, signal) =>
-      createUciSession(
-        settings,
-        createChildProcess(sandbox.wrap({ file, args: [] }, settings)),
-        times,
-        signal,
-      ),
+    start: createNativeStart(sandbox, times),
   };
 }

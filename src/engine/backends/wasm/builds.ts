@@ -4,7 +4,15 @@ import { preferredFamily } from "../../profiles.ts";
 
 export type WasmBuild = Omit<
   EngineBuild,
-  "path" | "settings" | "reproducible" | "file" | "deprecatedSince" | keyof FileIntegrity
+  | "path"
+  | "settings"
+  | "reproducible"
+  | "defaultLimit"
+  | "launch"
+  | "unavailableReason"
+  | "file"
+  | "deprecatedSince"
+  | keyof FileIntegrity
 > & {
   /** The date of the release that deprecated this build. The build stays available for at least 90 days after this date. */
   readonly deprecatedSince?: `${number}-${number}-${number}`;

@@ -3,6 +3,7 @@ import { createRequire } from "node:module";
 import { basename, dirname, join } from "node:path";
 import type { EngineBuild, EngineSettings } from "../../engine.ts";
 import { fingerprintFiles } from "../../file-integrity.ts";
+import { profileOf } from "../../profiles.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { type WasmBuild, wasmBuilds } from "./builds.ts";
 
@@ -26,7 +27,15 @@ export async function discoverWasm(
       }
       const [file = "", ...modules] = await sandbox.ensureReadable(installed);
       const integrity = await fingerprintFiles(modules, [file], pin);
-      return [{ ...build, path: "wasm", deprecatedSince, settings, reproducible: true, file, ...integrity }];
+      const { defaultLimit } = profileOf(build.family);
+      return [
+        {
+          ...build,
+          ...{ path: "wasm", deprecatedSince, settings, reproducible: true, defaultLimit, file },
+          ...{ launch: undefined, unavailableReason: undefined },
+          ...integrity,
+        },
+      ];
     }),
   );
   return found.flat();
