@@ -22,6 +22,7 @@ const basics = Object.keys(basicsMayImport);
 const mayImport: Readonly<Record<string, readonly string[]>> = {
   chess: [],
   game: ["chess"],
+  tablebase: ["chess"],
   storage: [],
   engine: ["chess"],
   analysis: ["engine", "storage", "chess"],
@@ -113,6 +114,19 @@ test("a file of src/ or of the page exports no names of another file", () => {
   ).toEqual([]);
 });
 
+test("tablebase imports only chess and time", () => {
+  expect(
+    breaches(
+      /^src\/tablebase\//,
+      ({ target }) => !target.startsWith("src/") || /^src\/(tablebase|chess|time)\//.test(target),
+    ),
+  ).toEqual([]);
+});
+
+test("only tablebase/files.ts reads tables", () => {
+  expect(breaches(/^src\/tablebase\/(?!files\.ts)/, ({ target }) => !/^(node:)?fs/.test(target))).toEqual([]);
+});
+
 test("only src/time reads a clock or starts a timer", () => {
   const names =
     /\b(setTimeout|setInterval|setImmediate|clearTimeout|clearInterval|clearImmediate|performance|Date\.now|AbortSignal\.timeout)\b|new Date\(\)|node:timers/;
@@ -145,7 +159,7 @@ test("only calls/convert and the command line import generated protobuf messages
 test("the domain imports neither protobuf nor Connect", () => {
   expect(
     breaches(
-      /^src\/(chess|game|engine|storage|analysis|access)\//,
+      /^src\/(chess|game|tablebase|engine|storage|analysis|access)\//,
       ({ target }) => !/^gen\/|^@(bufbuild|connectrpc)\//.test(target),
     ),
   ).toEqual([]);

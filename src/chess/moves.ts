@@ -309,7 +309,7 @@ function castlingOf(chess: Chess, move: LegalMove): "kingside" | "queenside" | u
   return move.to < move.from ? "queenside" : "kingside";
 }
 
-function isCapture(chess: Chess, move: LegalMove): boolean {
+export function isCapture(chess: Chess, move: LegalMove): boolean {
   if (isCastling(chess, move)) {
     return false;
   }

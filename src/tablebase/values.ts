@@ -1,0 +1,143 @@
+import { DamagedTable } from "./damaged-table.ts";
+import type { Code, CodedValues, Part } from "./layout.ts";
+
+/**
+ * Returns bytes of a file. Returns fewer bytes only if the file is shorter.
+ * @throws if the file cannot be read or has changed
+ */
+export type ReadBytes = (offset: number, length: number) => Promise<Uint8Array>;
+
+/** Returns the stored value of a placement. */
+export async function readValue(
+  { values, placement }: Part,
+  index: number,
+  read: ReadBytes,
+): Promise<number> {
+  if (values.kind === "constant") {
+    return values.value;
+  }
+  if (!(index >= 0 && index < placement.size)) {
+    throw new DamagedTable("has no value for a position");
+  }
+  const { block, rest } = await findBlock(values, index, read);
+  const bytes = await read(values.blocksAt + block * values.blockBytes, values.blockBytes);
+  if (bytes.length < values.blockBytes) {
+    throw new DamagedTable("ends too early");
+  }
+  return decode(values, bytes, rest);
+}
+
+/** No table has so many blocks between two places of its index. */
+const stepsMax = 65_536;
+/** The lengths of this number of blocks are read at once. */
+const lengthsAtOnce = 32;
+
+/**
+ * Finds the block of a value, and the place of the value in this block. The index says where the value in the middle of a span
+ * is. From there, the lengths of the blocks lead to the others.
+ */
+async function findBlock(
+  values: CodedValues,
+  index: number,
+  read: ReadBytes,
+): Promise<{ readonly block: number; readonly rest: number }> {
+  const { span } = values;
+  const spanNumber = Math.floor(index / span);
+  const entry = await read(values.indexAt + 6 * spanNumber, 6);
+  let block = u16(entry, 0) + 65_536 * u16(entry, 2);
+  let rest = index - spanNumber * span - span / 2 + u16(entry, 4);
+  let from = 0;
+  let lengths: Uint8Array = new Uint8Array();
+  const lengthOf = async (one: number): Promise<number> => {
+    if (one < from || 2 * (one - from) >= lengths.length) {
+      from = Math.max(0, rest < 0 ? one - lengthsAtOnce + 1 : one);
+      const count = Math.min(lengthsAtOnce, values.lengths - from);
+      lengths = await read(values.lengthsAt + 2 * from, 2 * count);
+    }
+    return u16(lengths, 2 * (one - from)) + 1;
+  };
+
+  for (let steps = 0; steps < stepsMax; steps++) {
+    if (rest < 0) {
+      block--;
+      requireBlock(block, values.lengths);
+      rest += await lengthOf(block);
+    } else {
+      requireBlock(block, values.blocks);
+      const length = await lengthOf(block);
+      if (rest < length) {
+        return { block, rest };
+      }
+      rest -= length;
+      block++;
+    }
+  }
+  throw new DamagedTable("has an index that leads nowhere");
+}
+
+function requireBlock(block: number, end: number): void {
+  if (!(block >= 0 && block < end)) {
+    throw new DamagedTable("has an index that leads out of the file");
+  }
+}
+
+function u16(bytes: Uint8Array, at: number): number {
+  const [low, high] = [bytes[at], bytes[at + 1]];
+  if (low === undefined || high === undefined) {
+    throw new DamagedTable("ends too early");
+  }
+  return low | (high << 8);
+}
+
+/** Returns a value of a block. `rest` is its place in the block. */
+function decode(code: Code, block: Uint8Array, rest: number): number {
+  const { minBits, smallest, firstSymbol, extra } = code;
+  const bits = 8 * block.length;
+  for (let at = 0; at < bits; ) {
+    const next = bitsAt(block, at);
+    let index = 0;
+    while (next < (smallest[index] as number)) {
+      index++;
+    }
+    const length = minBits + index;
+    const symbol = (firstSymbol[index] as number) + ((next - (smallest[index] as number)) >>> (32 - length));
+    const count = extra[symbol];
+    if (count === undefined) {
+      throw new DamagedTable("contains an unknown symbol");
+    }
+    if (rest <= count) {
+      return valueOfSymbol(code, symbol, rest);
+    }
+    rest -= count + 1;
+    at += length;
+  }
+  throw new DamagedTable("has a block that ends too early");
+}
+
+/** Returns the 32 bits from this bit on. Behind the end of the block are zeros. */
+function bitsAt(block: Uint8Array, at: number): number {
+  const byte = at >> 3;
+  const shift = at & 7;
+  const upper =
+    ((block[byte] ?? 0) << 24) |
+    ((block[byte + 1] ?? 0) << 16) |
+    ((block[byte + 2] ?? 0) << 8) |
+    (block[byte + 3] ?? 0);
+  return ((upper << shift) | ((block[byte + 4] ?? 0) >> (8 - shift))) >>> 0;
+}
+
+function valueOfSymbol({ left, right, extra }: Code, symbol: number, rest: number): number {
+  let one = symbol;
+  let place = rest;
+  while ((extra[one] as number) > 0) {
+    const first = left[one] as number;
+    const count = (extra[first] as number) + 1;
+    if (place < count) {
+      one = first;
+    } else {
+      place -= count;
+      one = right[one] as number;
+    }
+  }
+  return left[one] as number;
+}
