@@ -33,6 +33,11 @@ export const steps: Readonly<Record<string, Step>> = {
     guards: "every move and mate of an answer is right, by python-chess",
     programs: ["python3"],
   },
+  tablebase: {
+    command: "FUZZ_ENDINGS=200000 npm run lane -- fuzz tablebase",
+    guards: "endgame tables say what python-chess reads in them",
+    programs: ["python3"],
+  },
   simulation: {
     command: "node test/simulation/run.ts --for 3600",
     guards: "no order of failures breaks an invariant, with random seeds for an hour",

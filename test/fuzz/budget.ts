@@ -4,8 +4,9 @@ const shares = {
   referee: 0.25,
   "uci-line": 0.1,
   "json-codec": 0.1,
-  request: 0.25,
-  positions: 0.15,
+  request: 0.2,
+  positions: 0.1,
+  tablebase: 0.1,
 } as const;
 
 export type TargetName = keyof typeof shares;
@@ -33,7 +34,9 @@ export function budgetOf(name: TargetName): Budget {
  * Reads the number of inputs from a variable, for example FUZZ_FENS=1000000. Returns undefined if the variable is not set.
  * @throws RangeError if the variable is invalid
  */
-export function countFromEnv(name: "FUZZ_FENS" | "FUZZ_POSITIONS" | "FUZZ_REQUESTS"): number | undefined {
+export function countFromEnv(
+  name: "FUZZ_FENS" | "FUZZ_POSITIONS" | "FUZZ_REQUESTS" | "FUZZ_ENDINGS",
+): number | undefined {
   const text = process.env[name];
   if (text === undefined || text === "") {
     return undefined;

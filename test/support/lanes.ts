@@ -148,6 +148,12 @@ const table = {
     install: ["test/tools/go-tools.ts"],
     options: { expect: { poll: { timeout: 20_000 } } },
   },
+  tablebase: {
+    about: "test/tablebase/python-chess: Syzygy tables of three and four men against python-chess",
+    files: ["test/tablebase/python-chess/**/*.test.ts"],
+    needs: ["python"],
+    options: oneByOne,
+  },
   fuzz: {
     about: "test/fuzz: random input for FUZZ_MINUTES=2, from the seed FUZZ_SEED",
     files: ["test/fuzz/**/*.fuzz.test.ts"],

@@ -1,10 +1,12 @@
 """python-chess as a referee: reads a question a line as JSON, and answers each with a line of JSON, in order."""
 
+import functools
 import json
 import random
 import sys
 
 import chess
+import chess.syzygy
 
 MENDED = chess.STATUS_BAD_CASTLING_RIGHTS | chess.STATUS_INVALID_EP_SQUARE
 UNPLAYABLE = (
@@ -171,7 +173,88 @@ def prove(fen, chess960, mate, nodes):
         return None
 
 
+@functools.cache
+def tables(folder):
+    return chess.syzygy.open_tablebase(folder)
+
+
+def raw_probe(board, folder):
+    """[FEN, result, distance] as the tables have them, which assumes that the half-move clock is 0."""
+    return [board.fen(en_passant="legal"), tables(folder).probe_wdl(board), tables(folder).probe_dtz(board)]
+
+
+def men_of(name):
+    white, black = name.split("v")
+    return [*white, *black.lower()]
+
+
+def set_double_step(rng, board):
+    """Moves a pawn of each side, so that the last move was a double step beside a pawn. False if there is no room."""
+    rank = 4 if board.turn else 3
+    file, other = rng.sample(range(8), 2)
+    if abs(file - other) != 1:
+        return False
+    for color, to in ((board.turn, file), (not board.turn, other)):
+        board.remove_piece_at(board.pieces(chess.PAWN, color).pop())
+        if board.piece_at(8 * rank + to):
+            return False
+        board.set_piece_at(8 * rank + to, chess.Piece(chess.PAWN, color))
+    step = 8 if board.turn else -8
+    board.ep_square = 8 * rank + other + step
+    return not board.piece_at(board.ep_square) and not board.piece_at(board.ep_square + step)
+
+
+def endings(folder, name, seed, count):
+    """Random positions with the pieces of a table, also with colours swapped. Captures en passant are frequent."""
+    rng = random.Random(f"{name} {seed}")
+    men, found = men_of(name), []
+    while len(found) < count:
+        board, swap = chess.Board(None), rng.random() < 0.5
+        for man, square in zip(men, rng.sample(range(64), len(men))):
+            board.set_piece_at(square, chess.Piece.from_symbol(man.swapcase() if swap else man))
+        board.turn = rng.random() < 0.5
+        if "p" in men and "P" in men and rng.random() < 0.3 and not set_double_step(rng, board):
+            continue
+        if board.is_valid():
+            found.append(raw_probe(board, folder))
+    return found
+
+
+def endings_with_king_on(folder, name, king):
+    """Every position of three men with White's king on this square."""
+    found = []
+    for turn in (chess.WHITE, chess.BLACK):
+        for second in range(64):
+            for third in range(64):
+                board = chess.Board(None)
+                board.turn = turn
+                for man, square in zip(men_of(name), (king, second, third)):
+                    board.set_piece_at(square, chess.Piece.from_symbol(man))
+                if len({king, second, third}) == 3 and board.is_valid():
+                    found.append(raw_probe(board, folder))
+    return found
+
+
+def defend(folder, fen):
+    """The reply that delays the next capture or pawn move longest. None if the game is over, or a draw can be claimed."""
+    board = chess.Board(fen)
+    if board.can_claim_fifty_moves() and not board.is_checkmate():
+        return None
+    best = None
+    for move in board.legal_moves:
+        zeroing = board.is_zeroing(move)
+        board.push(move)
+        delay = -1 if zeroing else tables(folder).probe_dtz(board)
+        board.pop()
+        if best is None or delay > best[0]:
+            best = [delay, move.uci()]
+    return best and best[1]
+
+
 ANSWERS = {
+    "endings": endings,
+    "endings_with_king_on": endings_with_king_on,
+    "defend": defend,
     "judge": lambda items: [judge(*item) for item in items],
     "games": games,
     "mating": mating,

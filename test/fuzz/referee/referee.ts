@@ -46,6 +46,23 @@ export interface Referee extends Disposable {
    * the proof needs more than `nodes` nodes.
    */
   proveMate(fen: string, chess960: boolean, mate: number, nodes: number): Promise<boolean | undefined>;
+  /** Returns random positions with the pieces of a Syzygy table, such as `KQvKR`. */
+  setUpEndings(folder: string, name: string, seed: number, count: number): Promise<readonly Ending[]>;
+  /** Returns every position of a table of three men with White's king on this square. */
+  listEndings(folder: string, name: string, king: number): Promise<readonly Ending[]>;
+  /**
+   * Returns the move that delays the next capture or pawn move longest, in UCI. Returns undefined if the game is over, or if the
+   * side to move can claim a draw by the fifty-move rule.
+   */
+  defend(folder: string, fen: string): Promise<string | undefined>;
+}
+
+/** What Syzygy tables say of a position if its half-move clock is 0. */
+export interface Ending {
+  readonly fen: string;
+  /** From -2 (a loss) to 2 (a win) for the side to move. */
+  readonly result: number;
+  readonly distance: number;
 }
 
 const folder = fileURLToPath(new URL(".", import.meta.url));
@@ -75,6 +92,10 @@ export function startReferee(): Referee {
       return { question: [fen, chess960], verdict };
     });
   };
+  const endingsOf = async (...question: readonly unknown[]): Promise<readonly Ending[]> => {
+    const found = (await ask(...question)) as [string, number, number][];
+    return found.map(([fen, result, distance]) => ({ fen, result, distance }));
+  };
   return {
     async judge(questions) {
       return ((await ask("judge", questions)) as RawVerdict[]).map(verdictFromRaw);
@@ -84,6 +105,11 @@ export function startReferee(): Referee {
     async playLines(lines) {
       const played = (await ask("lines", lines)) as [number, string[], string, boolean][];
       return played.map(([, san, fen, checkmate]) => ({ san, fen, checkmate }));
+    },
+    setUpEndings: (...wanted) => endingsOf("endings", ...wanted),
+    listEndings: (...wanted) => endingsOf("endings_with_king_on", ...wanted),
+    async defend(...position) {
+      return ((await ask("defend", ...position)) as string | null) ?? undefined;
     },
     async proveMate(...claim) {
       return ((await ask("prove", ...claim)) as boolean | null) ?? undefined;
