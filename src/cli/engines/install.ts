@@ -142,6 +142,9 @@ async function sourceOf(input: CommandInput, release: Release): Promise<Source> 
 }
 
 function addressOf(from: string): string | URL {
+  if (from === "") {
+    throw new UsageError("--from names no file");
+  }
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) {
     return from;
   }

@@ -52,9 +52,11 @@ async function complaintOf(
   sandbox: Sandbox,
   signal: AbortSignal,
 ): Promise<string> {
-  const machine = await machineOf(path);
-  if (machine !== undefined && machine !== process.arch) {
-    return `it is built for ${machine}, and this machine is ${process.arch}`;
+  const machine = process.platform === "linux" ? await machineOf(path) : process.arch;
+  if (machine !== process.arch) {
+    return machine === undefined
+      ? "it is not a program for Linux"
+      : `it is built for ${machine}, and this machine is ${process.arch}`;
   }
   const { file, args, runAs } = sandbox.wrap({ file: path, args: [] }, { hashMb, threads: 1 });
   const options = { env: {}, timeout: complaintMaxMs, uid: runAs?.uid, gid: runAs?.gid, signal };
@@ -79,12 +81,14 @@ const elfMachines: Readonly<Record<number, string>> = {
   243: "riscv64",
 };
 
-/** Returns undefined if the file is not an ELF program, which Linux uses. */
+/** Returns the architecture of a program for Linux, or undefined for any other file. A script runs on every machine. */
 async function machineOf(path: string): Promise<string | undefined> {
   await using file = await open(path);
   const { buffer } = await file.read(Buffer.alloc(20), 0, 20, 0);
+  const start = buffer.toString("latin1", 0, 4);
+  if (start.startsWith("#!")) {
+    return process.arch;
+  }
   const number = buffer.readUInt16LE(18);
-  return buffer.toString("latin1", 0, 4) === "\x7fELF"
-    ? (elfMachines[number] ?? `another processor (${number})`)
-    : undefined;
+  return start === "\x7fELF" ? (elfMachines[number] ?? `another processor (${number})`) : undefined;
 }

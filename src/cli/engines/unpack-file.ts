@@ -70,6 +70,7 @@ async function* takeFrom(parts: AsyncIterable<Buffer>, member: string | undefine
   const isWanted = ({ name, isRegular, isExecutable }: Entry) =>
     isRegular && (member === undefined ? isExecutable && /^stockfish/.test(basename(name)) : name === member);
   const names: string[] = [];
+  let isFirst = true;
   let header = Buffer.alloc(0);
   let taking = false;
   let leftBytes = 0;
@@ -93,6 +94,10 @@ async function* takeFrom(parts: AsyncIterable<Buffer>, member: string | undefine
         header = Buffer.concat([header, missing]);
         at += missing.length;
         if (header.length === blockBytes) {
+          if (isFirst && !isHeader(header)) {
+            throw new Error("it contains no tar archive");
+          }
+          isFirst = false;
           const entry = entryOf(header);
           header = Buffer.alloc(0);
           taking = entry !== undefined && isWanted(entry);

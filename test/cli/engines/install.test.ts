@@ -287,7 +287,7 @@ foreign.writeUInt16LE(21, 18);
 test.each([
   ["is for another processor", foreign, /does not run here.+built for another processor \(21\)/],
   ["is no engine", "#!/bin/sh\nexit 1\n", /does not run here.+closed its pipe/],
-  ["is empty", "", /does not run here/],
+  ["is empty", "", /does not run here.+it is not a program for Linux/],
 ])("an engine that %s is not installed, and the error says why", async (_, content, message) => {
   const file = join(createFolder(), "file");
   writeFileSync(file, content);
@@ -301,13 +301,14 @@ test("an archive that cannot be unpacked is not installed", async () => {
   const damaged = gzipSync(Buffer.alloc(2048, "x"));
   server.pages["/asset"] = send(damaged);
   const { error, left } = await install({ build: { sha256: digestOf(damaged) } });
-  expect(error).toContain("cannot be unpacked: the archive is damaged");
+  expect(error).toContain("cannot be unpacked: it contains no tar archive");
   expect(left).toEqual([]);
 });
 
 test.each([
   [{ from: "file" }, "--from needs --sha256"],
   [{ from: "file", yes: true }, "--from needs --sha256"],
+  [{ from: "", sha256: digestOf("") }, "--from names no file"],
   [{ from: "file", sha256: "abc" }, "must have 64 hexadecimal digits"],
   [{ from: "ftp://host/file", sha256: digestOf("") }, "must be a file, or an address with https or http"],
 ])("the arguments %o are refused", async (values, message) => {

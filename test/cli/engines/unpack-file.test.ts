@@ -67,7 +67,13 @@ test.each<[what: string, archive: Buffer, name: string | undefined, message: Reg
   ],
   ["ends within the compressed data", tarGzOf(engine).subarray(0, 5000), member, /unexpected end of file/],
   ["ends within the file", tarOf(engine).subarray(0, 5000), member, /ends too early/],
-  ["is damaged", gzipSync(Buffer.alloc(2048, "x")), member, /damaged/],
+  ["has no tar archive inside", gzipSync(Buffer.alloc(2048, "x")), member, /contains no tar archive/],
+  [
+    "is damaged after the first file",
+    gzipSync(Buffer.concat([tarOf(source).subarray(0, 1024), Buffer.alloc(512, "x")])),
+    member,
+    /the archive is damaged/,
+  ],
   ["is a zip archive", Buffer.concat([Buffer.from("PK\x03\x04"), Buffer.alloc(1000)]), member, /zip archive/],
   ["is no archive", Buffer.alloc(2000, "x"), member, /not an archive/],
 ])("nothing is taken out of an archive that %s", async (_, archive, name, message) => {
