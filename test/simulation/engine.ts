@@ -506,7 +506,7 @@ class SimulatedProcess implements UciTransport {
   #obey(line: string): void {
     const { random, faults, build, answersOf } = this.#options;
     if (line === "uci") {
-      this.#print([`id name ${answersOf}`, "id author nobody", ...options, "uciok"]);
+      this.#print([`id name Stockfish 19, ${answersOf}`, "id author nobody", ...options, "uciok"]);
     } else if (line === "isready") {
       if (this.#search === undefined && this.#phase !== "idle") {
         this.#enter("idle");
