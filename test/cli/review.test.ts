@@ -396,13 +396,14 @@ describe("kibitz review --url", () => {
     const reviewing = review([fileOf(`${knights} *`, ...games), "-d", "2"], { env: {} });
     // Seven games exceed the rate limit of one second. On a busy machine they take longer, so other requests from the same
     // address use the rate limit, too.
-    const askToo = () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }).then(isRefused);
+    const ask = () => post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 });
+    const askToo = () => Promise.all(Array.from({ length: 5 }, ask)).then(isRefused);
     await expect.poll(askToo, { interval: 1 }).toBe(true);
     const { code, stdout, stderr } = await reviewing;
     expect(code).toBe(2);
     expect(stdout.match(/^Game \d+/gm)).toHaveLength(7);
-    expect(stderr).toMatch(
-      /^kibitz: .*24.*\n(kibitz: rate limited, retrying in 1 s\n)+kibitz: 8 games, 1 refused\n$/,
-    );
+    const retry = "kibitz: rate limited, retrying in 1 s\n";
+    expect(stderr).toContain(retry);
+    expect(stderr.replaceAll(retry, "")).toMatch(/^kibitz: .*24.*\nkibitz: 8 games, 1 refused\n$/);
   });
 });
