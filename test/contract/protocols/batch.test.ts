@@ -128,7 +128,8 @@ describe("plain JSON", () => {
   });
 
   test("a batch in plain JSON with JSON lines as response sends each answer as soon as the answer is ready", async () => {
-    const body = JSON.stringify({ requests: [{ fen: startFen, depth: 12 }, { fen: "bad" }] });
+    const slow = { fen: startFen, depth: 13, movetime_ms: 500 };
+    const body = JSON.stringify({ requests: [slow, { fen: "bad" }] });
     const headers = { "Content-Type": "application/json", Accept: ready };
     const response = await fetch(`${app.url}/v1/eval/batch`, { method: "POST", headers, body });
     expect(response.headers.get("content-type")).toBe(ready);

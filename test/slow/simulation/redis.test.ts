@@ -170,6 +170,9 @@ describeWith("redis")("the client of the simulated Redis", () => {
     const { client, events } = await open();
     await runTo(1000);
     client.destroy();
-    expect(events).toEqual(realEvents);
+    // A Redis that has just started may close a connection again.
+    const withoutClosed = (all: readonly string[]) =>
+      all.join().replaceAll("connect,error,reconnecting,", "");
+    expect(withoutClosed(events)).toBe(withoutClosed(realEvents));
   });
 });
