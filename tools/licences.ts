@@ -15,6 +15,14 @@ const compatible: ReadonlySet<string> = new Set([
   "MIT",
 ]);
 
+/**
+ * Packages with another licence that may be used. Kibitz runs `@lichess-org/stockfish-web`, unmodified, in a process of its own,
+ * and section 13 of the GPL also allows to combine it with works under the AGPL. See docs/adr/0040.
+ */
+const exceptions: ReadonlyMap<string, string> = new Map([
+  ["@lichess-org/stockfish-web", "AGPL-3.0-or-later"],
+]);
+
 interface Installed {
   readonly version: string;
   readonly license?: string;
@@ -66,7 +74,9 @@ function isCompatible(license: string): boolean {
 for (const { name, version, license } of rows) {
   console.log(`${license.padEnd(28)} ${name} ${version}`);
 }
-const refused = rows.filter(({ license }) => !isCompatible(license));
+const refused = rows.filter(
+  ({ name, license }) => exceptions.get(name) !== license && !isCompatible(license),
+);
 if (refused.length > 0) {
   console.error(
     `not known to be compatible with GPL-3.0-or-later: ${refused.map(({ name }) => name).join(", ")}`,

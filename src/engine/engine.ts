@@ -26,6 +26,8 @@ export interface EngineBuild {
   readonly reproducible: boolean;
   /** The number of nodes in the self-test, equal for all builds of an engine. Undefined if the build is not reproducible. */
   readonly selfTestNodes: number | undefined;
+  /** Why this build runs instead of a faster build with equal answers. Undefined if no faster build is known. */
+  readonly slowerBecause?: string | undefined;
   /** The limit of a search without a limit. */
   readonly defaultLimit: SearchLimit;
   /** Undefined if the operator has not described the engine. */
@@ -34,7 +36,7 @@ export interface EngineBuild {
   readonly unavailableReason: string | undefined;
   readonly file: string;
   /**
-   * The digest of the WebAssembly module, or of the native executable followed by the files that belong to the engine, in
+   * The digest of the WebAssembly module, if it has a host with the host and the network, or of the native executable followed by the files that belong to the engine, in
    * lower-case hexadecimal. Empty if a file is missing.
    */
   readonly sha256: string;

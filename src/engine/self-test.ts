@@ -4,9 +4,9 @@ import { validatePosition } from "../chess/validate-position.ts";
 import type { EngineSession, SearchDone } from "./engine.ts";
 import type { EngineProfile, SearchLimit } from "./profiles.ts";
 
-// The other position is a middlegame with many moves.
 const mateInTwo = "7k/8/8/8/8/8/R7/1R4K1 w - - 0 1";
-const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
+/** A position with many moves. The number of nodes of a search in this position identifies an engine. */
+export const middleGame = "r1bqkb1r/pp3ppp/2n1pn2/2pp4/3P4/2PBPN2/PP3PPP/RNBQK2R w KQkq - 0 6";
 
 type Tested = Pick<EngineSession, "search">;
 

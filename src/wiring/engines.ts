@@ -23,7 +23,8 @@ export async function openEngines(
   signal: AbortSignal,
   { asked, onSandbox, onStarted, times }: OpenEnginesOptions = {},
 ): Promise<Engines> {
-  const { hashMb, threads, engineMemoryMb, defaultEngine, nativeEngines, searchPath, dataHome } = config;
+  const { hashMb, threads, engineMemoryMb, defaultEngine, nativeEngines, searchPath, dataHome, wasmBuild } =
+    config;
   const settings = { hashMb, threads };
   const described = await readDescribedEngines(config);
   const where = { files: nativeEngines, searchPath, dataHome, described };
@@ -31,7 +32,7 @@ export async function openEngines(
     const sandbox = await createSandbox({ userName: config.engineUser, hide: config.dataDir });
     onSandbox?.(sandbox);
     const backends = [
-      createWasmBackend(settings, sandbox, times),
+      createWasmBackend(settings, sandbox, times, { fast: wasmBuild === "fast", log }),
       createNativeBackend(settings, where, sandbox, log, times),
     ];
     return await startEngines(

@@ -169,6 +169,13 @@ export const settings = {
       "UCI binaries, separated by `:`, or none; by default `stockfish` and the installed engines are searched for",
     read: files,
   }),
+  wasmBuild: setting({
+    key: "KIBITZ_WASM_BUILD",
+    default: () => "fast" as const,
+    about:
+      "fast: the faster WebAssembly build of @lichess-org/stockfish-web if it can run; npm: always the build of the npm package `stockfish`",
+    read: oneOf("fast", "npm"),
+  }),
   engineUser: optional({
     key: "KIBITZ_ENGINE_USER",
     about: "user that engines run as, if the server is run by root; by default nobody",

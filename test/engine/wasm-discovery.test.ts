@@ -17,7 +17,7 @@ test("a build is deprecated only if the table of builds marks the build as depre
   const rows = wasmBuilds.map((row) =>
     row.net === "lite" ? { ...row, deprecatedSince: "2026-11-22" as const } : row,
   );
-  const found = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox, rows);
+  const found = await discoverWasm({ hashMb: 16, threads: 1 }, noSandbox, { rows });
   expect(found.map(({ net }) => net)).toContain("lite");
   for (const { net, deprecatedSince } of found) {
     expect(deprecatedSince).toBe(net === "lite" ? "2026-11-22" : undefined);

@@ -73,7 +73,7 @@ async function buildFinding(
   threads: number,
   signal: AbortSignal,
 ): Promise<Finding> {
-  const { id, path, name, sha256 } = build;
+  const { id, path, name } = build;
   const profile = profileOf(build.family);
   try {
     const session = { search: (job: SearchJob, ended: AbortSignal) => search(build, job, ended) };
@@ -83,7 +83,12 @@ async function buildFinding(
     return bad("engines", `${id} (${path}): ${messageOf(error)}`, `Replace the file: ${build.file}`);
   }
   const isDefault = build === catalog.latest.defaultBuild;
-  const found = `${id} (${path}): ${name}, sha256 ${sha256.slice(0, 12)}…, passes its self-test${isDefault ? "; the default" : ""}`;
+  const found = `${id} (${path}): ${name}, sha256 ${build.sha256.slice(0, 12)}…, passes its self-test${isDefault ? "; the default" : ""}`;
+  // Read the reason only after a search, because the first start of an engine may fail.
+  if (build.slowerBecause !== undefined) {
+    const advice = "The answers are equal. The faster build needs Node 26 and @lichess-org/stockfish-web.";
+    return note("engines", `${found}; a faster build does not run: ${build.slowerBecause}`, advice);
+  }
   return build.reproducible || threads > 1 || !profile.isReproducible
     ? good("engines", found)
     : note("engines", `${found}; equal searches differ`, "Its answers are not deterministic and not stored.");

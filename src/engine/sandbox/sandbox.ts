@@ -9,7 +9,7 @@ import { type Guard, guards, type Link, linksFor } from "./links.ts";
 
 /** Restricts engines with a chain of programs of util-linux. Omits a program that is missing or not permitted. */
 export interface Sandbox {
-  /** `memoryMb` is the memory that the operator expects one engine to need. */
+  /** `memoryMb` is the memory that one engine is expected to reserve, if it may be more than usual. The limit is twice this value. */
   wrap(command: EngineCommand, settings: EngineSettings, memoryMb?: number): EngineCommand;
   /** The Node binary for WebAssembly engines, which the engines' user can read. */
   readonly node: string;

@@ -1,6 +1,7 @@
 import type { EngineBuild } from "../../engine.ts";
 import type { FileIntegrity, Pin } from "../../file-integrity.ts";
 import { preferredFamily } from "../../profiles.ts";
+import type { EmbeddedNetwork } from "./embedded-network.js";
 
 export type WasmBuild = Omit<
   EngineBuild,
@@ -21,7 +22,18 @@ export type WasmBuild = Omit<
   readonly loader: string;
   /** The expected digests of the module and the loader. If a file has another digest, the build is not run. */
   readonly pin: Pin;
+  /** A faster build of the same engine. Its answers are equal to the answers of this build. */
+  readonly fast?: FastBuild;
 };
+
+/** A build with relaxed SIMD and without a network. The network comes from the WebAssembly module of the other build. */
+export interface FastBuild {
+  readonly package: string;
+  /** The JavaScript file in the npm package. The `.wasm` module is in the same folder. */
+  readonly module: string;
+  readonly pin: Pin;
+  readonly network: EmbeddedNetwork;
+}
 
 /** The fields that are equal in all builds. A test compares author and options with the values of the engines. */
 const stockfish = {
@@ -54,6 +66,19 @@ export const wasmBuilds: readonly WasmBuild[] = [
       digested: "8725c26572762617fd96b2ea83ff130e6640b85815890d682bf8c49db0820721",
       alongside: "72772f8bdd7353e4e24245d946bb831f56bcccf02fa16a779c1b92a6c00e5cc2",
     },
+    fast: {
+      package: "@lichess-org/stockfish-web",
+      module: "sf_19_relaxed-simd.js",
+      pin: {
+        digested: "11ebe6bdbae23c4e2b8d665f55c4d13500dc110ce83755663ce6533e6bb36b1b",
+        alongside: "706e0878fb6729306ba23fcc7e07dae2a7682b12265edcfe78d174e00fed7bbe",
+      },
+      network: {
+        address: 36_144,
+        bytes: 98_511_183,
+        sha256: "1a298aa575a085434d29027978dc36867fe9c5bcea9376654b7a8eba1e52dfc2",
+      },
+    },
   },
   {
     ...stockfish,
@@ -67,6 +92,19 @@ export const wasmBuilds: readonly WasmBuild[] = [
     pin: {
       digested: "57ac2d72312aba346760e3f173f687a8c211208e97a87268436f7f0e10bb5387",
       alongside: "d3344124ab067fb0b90ee77873bb8e9fbf5fc01bc525fe714b0f942581e889e6",
+    },
+    fast: {
+      package: "@lichess-org/stockfish-web",
+      module: "sf_19_smallnet_relaxed-simd.js",
+      pin: {
+        digested: "0cbff7c93fea769d022808ae0c54a121b8a27623a1e7d1e0262ec4d1431e2a7f",
+        alongside: "70ad0fc795ae33a5c535870d33c6b3ab6c746e53df0939f91a47b91a51de12ce",
+      },
+      network: {
+        address: 40_240,
+        bytes: 1_166_381,
+        sha256: "61e7af4bb97d51eeeb25d322916f86513b5cd3a827ce189c98c6e31946f99e5b",
+      },
     },
   },
   {

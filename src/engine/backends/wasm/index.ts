@@ -1,21 +1,43 @@
 import { dirname } from "node:path";
-import type { EngineBackend, EngineBuild, EngineSettings } from "../../engine.ts";
+import { type Log, silentLog } from "../../../log/log.ts";
+import type { EngineBackend, EngineSettings } from "../../engine.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
 import { createChildProcess, type EngineCommand } from "../../uci/child-process.ts";
 import { createUciSession } from "../../uci/session.ts";
 import { defaultWatchTimes, type WatchTimes } from "../../uci/watch.ts";
-import { discoverWasm } from "./discover.ts";
+import { type DiscoverOptions, discoverWasm } from "./discover.ts";
+import { commandOfHost, endedAtStart, hearRefusal, type WasmEngine } from "./fast.ts";
+
+interface WasmOptions extends DiscoverOptions {
+  readonly log?: Log;
+}
 
 export function createWasmBackend(
   settings: EngineSettings,
   sandbox: Sandbox,
   times: WatchTimes = defaultWatchTimes,
+  { log = silentLog, ...options }: WasmOptions = {},
 ): EngineBackend {
+  async function start(build: WasmEngine, signal: AbortSignal) {
+    const engine = hearRefusal(createChildProcess(commandOfWasm(build, sandbox)));
+    try {
+      return await createUciSession(build.settings, engine, times, signal);
+    } catch (error) {
+      if (build.hosted === undefined || build.fallBack === undefined || !endedAtStart(error)) {
+        throw error;
+      }
+      const reason = engine.refusal() ?? error.message;
+      log.warn({ engine: build.id, path: build.path, error: reason }, "a slower build runs instead");
+      const slower = { ...build.fallBack(reason), settings: build.settings };
+      await slower.assertGenuine();
+      return start(slower, signal);
+    }
+  }
+
   return {
     path: "wasm",
-    discover: () => discoverWasm(settings, sandbox),
-    start: async (build, signal) =>
-      createUciSession(build.settings, createChildProcess(commandOfWasm(build, sandbox)), times, signal),
+    discover: () => discoverWasm(settings, sandbox, options),
+    start,
   };
 }
 
@@ -24,9 +46,13 @@ export function createWasmBackend(
  * engine's folder.
  */
 export function commandOfWasm(
-  { file, settings }: Pick<EngineBuild, "file" | "settings">,
+  build: Pick<WasmEngine, "file" | "settings" | "hosted" | "files">,
   sandbox: Sandbox,
 ): EngineCommand {
+  if (build.hosted !== undefined) {
+    return commandOfHost(build, sandbox);
+  }
+  const { file, settings } = build;
   const permissions = [
     "--permission",
     `--allow-fs-read=${dirname(file)}`,

@@ -1,0 +1,75 @@
+import { expect, test } from "vitest";
+import { type WasmBuild, wasmBuilds } from "../../src/engine/backends/wasm/builds.ts";
+import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
+import { profileOf } from "../../src/engine/profiles.ts";
+import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
+import { selfTest } from "../../src/engine/self-test.ts";
+import { silentLog } from "../../src/log/log.ts";
+
+const forever = new AbortController().signal;
+const lite = wasmBuilds.find(({ id }) => id === "stockfish-19-lite") as WasmBuild;
+const fast = lite.fast ?? expect.fail("no fast build");
+
+/** Starts the engine of a row. Returns the build, and the warnings of the log. */
+async function start(row: WasmBuild, options: { readonly fast?: boolean } = {}) {
+  const warnings: unknown[] = [];
+  const log = { ...silentLog, warn: (...line: readonly unknown[]) => void warnings.push(line) };
+  const backend = createWasmBackend({ hashMb: 4, threads: 1 }, noSandbox, undefined, {
+    ...options,
+    rows: [row],
+    log,
+  });
+  const [build = expect.fail("no build")] = await backend.discover(forever);
+  await using session = await backend.start(build, forever);
+  expect(await selfTest(session, profileOf("stockfish"), 1, forever)).toBe(lite.selfTestNodes);
+  return { build, warnings };
+}
+
+test("the fast build runs by default, and its digest covers the host, the module and the network", async () => {
+  const { build, warnings } = await start(lite);
+  expect(build.slowerBecause).toBeUndefined();
+  expect(build.sha256).toMatch(/^[0-9a-f]{64}$/);
+  expect(build.sha256).not.toBe(lite.pin.digested);
+  expect(warnings).toEqual([]);
+});
+
+const wrong = "0".repeat(64);
+
+test.each<[string, WasmBuild, string]>([
+  [
+    "its network has another digest",
+    { ...lite, fast: { ...fast, network: { ...fast.network, sha256: wrong } } },
+    "the network has the SHA-256",
+  ],
+  [
+    "its module has another digest",
+    { ...lite, fast: { ...fast, pin: { ...fast.pin, digested: wrong } } },
+    "not the file that this version of Kibitz knows",
+  ],
+])(
+  "the build of the npm package runs under the same id, with its own digest, if the fast build does not run because %s",
+  async (_, row, reason) => {
+    const { build, warnings } = await start(row);
+    expect(build).toMatchObject({
+      id: "stockfish-19-lite",
+      sha256: lite.pin.digested,
+      slowerBecause: expect.stringContaining(reason),
+    });
+    expect(warnings).toEqual([
+      [expect.objectContaining({ error: build.slowerBecause }), "a slower build runs instead"],
+    ]);
+  },
+);
+
+test("the build of the npm package runs if the package of the fast build is not installed", async () => {
+  const { build } = await start({ ...lite, fast: { ...fast, package: "kibitz-no-such-package" } });
+  expect(build).toMatchObject({
+    sha256: lite.pin.digested,
+    slowerBecause: "kibitz-no-such-package is not installed",
+  });
+});
+
+test("the build of the npm package runs if the operator chooses it", async () => {
+  const { build } = await start(lite, { fast: false });
+  expect(build).toMatchObject({ sha256: lite.pin.digested, slowerBecause: "KIBITZ_WASM_BUILD is npm" });
+});
