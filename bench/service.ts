@@ -1,8 +1,9 @@
 /** Compares Kibitz with other services. A complete run writes `docs/measured.md`. */
 import { makeDataFolder } from "./data-folder.ts";
-import { writeMeasured } from "./measured.ts";
+import { describeRun, writeMeasured } from "./measured.ts";
 import { measureCached } from "./service/cached.ts";
 import { type BenchEngine, nativeEngine, wasmEngine } from "./service/engine.ts";
+import { measureEngines } from "./service/engine-row.ts";
 import { describeMachine } from "./service/machine.ts";
 import { type BenchOptions, readOptions, usage } from "./service/options.ts";
 import { createQuestionBook } from "./service/questions.ts";
@@ -17,6 +18,12 @@ if (args.includes("--help")) {
   process.exit();
 }
 const options = optionsOrExit();
+if (options.kinds.includes("engine")) {
+  const text = `${describeRun(["npm run bench", "--", ...args].join(" "))}.\n\n${await measureEngines()}`;
+  console.log(text);
+  writeMeasured("engines", text);
+  process.exit();
+}
 const lack = await lackOfWrk();
 if (lack !== undefined) {
   exit(lack);
