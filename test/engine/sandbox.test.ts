@@ -1,3 +1,4 @@
+import { execFileSync } from "node:child_process";
 import {
   chmodSync,
   mkdirSync,
@@ -11,6 +12,7 @@ import { basename, dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { copyOnce } from "../../src/engine/sandbox/copies.ts";
 import { linksFor } from "../../src/engine/sandbox/links.ts";
+import { createSandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { createFolder } from "./write-script.ts";
 
 /** Writes two engine files that only the owner can read. */
@@ -83,4 +85,17 @@ test("the container image contains every program that the sandbox runs", () => {
   const links = linksFor(undefined, "/data").map(({ command }) => command(1)[0]);
   expect(links).toHaveLength(5);
   expect(programs).toEqual(expect.arrayContaining([...links, "sh", "mount"]));
+});
+
+test("an engine in the sandbox gets exactly its environment, whatever its PATH is", async () => {
+  const { wrap } = await createSandbox({ userName: undefined, hide: "/nowhere", cache: createFolder() });
+  const tell = ["-c", 'echo "$A|$PATH|$HOME|$1"', "sh", "x y"];
+  for (const PATH of ["", "/nowhere"]) {
+    const {
+      file,
+      args,
+      env = {},
+    } = wrap({ file: "/bin/sh", args: tell, env: { A: "b = c", PATH } }, { hashMb: 16, threads: 1 });
+    expect(execFileSync(file, args, { env, encoding: "utf8" })).toBe(`b = c|${PATH}||x y\n`);
+  }
 });

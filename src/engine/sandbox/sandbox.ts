@@ -125,13 +125,27 @@ async function workingLinks(links: readonly Link[], runAs?: EngineUser): Promise
   return links.filter((_, index) => works[index]);
 }
 
+/** Exports the variables before `--`, and then executes the rest of the command line. */
+const exportScript = 'while [ "$1" != -- ]; do export "$1"; shift; done; shift; exec "$@"';
+
 function through(
   { links, runAs }: Chain,
   { file, args, env }: EngineCommand,
   memoryMaxMb: number,
 ): EngineCommand {
-  const [first = file, ...rest] = [...links.flatMap(({ command }) => command(memoryMaxMb)), file, ...args];
-  return { file: first, args: rest, env, runAs };
+  if (links.length === 0) {
+    return { file, args, env, runAs };
+  }
+  // Only the engine gets the variables: with another PATH, Node would not find the programs of the chain.
+  const variables = Object.entries(env ?? {}).map(([name, value]) => `${name}=${value}`);
+  const withVariables = variables.length === 0 ? [] : ["sh", "-c", exportScript, "sh", ...variables, "--"];
+  const [first = file, ...rest] = [
+    ...links.flatMap(({ command }) => command(memoryMaxMb)),
+    ...withVariables,
+    file,
+    ...args,
+  ];
+  return { file: first, args: rest, runAs };
 }
 
 function shell(script: string, ...args: readonly string[]): EngineCommand {
