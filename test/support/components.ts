@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isInstalled as isDeployToolInstalled } from "../cluster/deploy-tools.ts";
 import { isInstalled } from "../tools/go-tools.ts";
+import { isInstalled as isLc0Installed } from "../tools/lc0.ts";
 import { findChromium } from "./find-chromium.ts";
 import { nativeStockfish } from "./native-stockfish.ts";
 import { redisServer } from "./start-redis.ts";
@@ -71,6 +72,11 @@ export const components = {
     isHere: () => ends("systemd-analyze", "--version"),
   },
   nginx: { name: "nginx 1.22", debian: "nginx-light", isHere: () => ends("nginx", "-v") },
+  lc0: {
+    name: "Lc0 0.32.1",
+    otherwise: "`npm run lane -- nightly` downloads it, if there is Python 3 with pip on x86-64",
+    isHere: isLc0Installed,
+  },
   go: {
     name: "Go 1.21",
     debian: "golang-go",

@@ -65,7 +65,7 @@ const table = {
     about: "*.nightly.test.ts: tests that take long and guard what changes rarely",
     files: ["test/**/*.nightly.test.ts"],
     needs: Object.keys(components) as Need[],
-    install: ["test/tools/go-tools.ts", "test/cluster/deploy-tools.ts"],
+    install: ["test/tools/go-tools.ts", "test/tools/lc0.ts", "test/cluster/deploy-tools.ts"],
     start: ["test/clients/toolchains.ts"],
     onlyAtNight: true,
     options: { ...oneByOne, testTimeout: 30 * minuteMs, hookTimeout: 30 * minuteMs },
