@@ -10,7 +10,8 @@ interface ClockedProbe extends Probe {
   readonly isDecidedNow: boolean;
 }
 
-const clockMax = 100;
+/** The number of plies after which the fifty-move rule makes a draw. */
+export const clockMax = 100;
 
 /**
  * Returns the result under the fifty-move rule. If the distance reaches the end of the clock exactly, the result is spoilt,

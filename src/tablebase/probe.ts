@@ -1,4 +1,6 @@
+import { attacks } from "chessops/attacks";
 import type { Chess } from "chessops/chess";
+import type { SquareSet } from "chessops/squareSet";
 import { isCapture, type LegalMove, legalMovesOf } from "../chess/moves.ts";
 import { DamagedTable } from "./damaged-table.ts";
 import { lookUpDistance, lookUpResult, type OpenTable, type Result } from "./table.ts";
@@ -44,7 +46,7 @@ async function probeResult(chess: Chess, tables: Tables): Promise<ResultProbe> {
     if (result === 2) {
       return { result, isByCapture: true };
     }
-    if (move.to === chess.epSquare && chess.board.pawn.has(move.from)) {
+    if (isEnPassant(chess, move)) {
       enPassant = better(enPassant, result);
     } else {
       best = better(best, result);
@@ -96,8 +98,9 @@ async function probeDistance(
 
 /** True if a move of a pawn, which is no capture, leads to the result. */
 async function hasPawnMove(chess: Chess, result: Result, tables: Tables): Promise<boolean> {
-  for (const move of legalMovesOf(chess)) {
-    if (chess.board.pawn.has(move.from) && !isCapture(chess, move)) {
+  const { board, turn } = chess;
+  for (const move of board.pawn.intersects(board[turn]) ? legalMovesOf(chess) : []) {
+    if (board.pawn.has(move.from) && !isCapture(chess, move)) {
       await tables.turn();
       if ((await resultOfMove(chess, move, tables)) === result) {
         return true;
@@ -140,20 +143,30 @@ async function longestLoss(chess: Chess, result: Result, tables: Tables): Promis
   return longest;
 }
 
+/** A loss of -2 makes each move lose, so the result after a move is known. */
 async function distanceOfLosing(
   chess: Chess,
   move: LegalMove,
   result: Result,
   tables: Tables,
 ): Promise<number> {
-  if (!isZeroing(chess, move)) {
-    return -(await probe(afterMove(chess, move), tables)).distance - 1;
+  const after = afterMove(chess, move);
+  if (isZeroing(chess, move)) {
+    // A loss that the fifty-move rule spoils. After some captures and pawn moves, the rule would not save the side to move.
+    return result === -2 ? -1 : (await probeResult(after, tables)).result === 2 ? 0 : -101;
   }
-  if (result === -2) {
-    return -1;
+  return result === -2
+    ? -(await distanceOfWin(after, tables)) - 1
+    : -(await probe(after, tables)).distance - 1;
+}
+
+async function distanceOfWin(chess: Chess, tables: Tables): Promise<number> {
+  for (const move of capturesOf(chess)) {
+    if ((await resultOfMove(chess, move, tables)) === 2) {
+      return 1;
+    }
   }
-  // A loss that the fifty-move rule spoils. After some captures and pawn moves, the rule would not save the side to move.
-  return (await resultOfMove(chess, move, tables)) === -2 ? 0 : -101;
+  return probeDistance(chess, 2, false, tables);
 }
 
 /** True for captures and pawn moves, which set the half-move clock to 0. */
@@ -171,9 +184,17 @@ function isEnPassant(chess: Chess, move: LegalMove): boolean {
   return move.to === chess.epSquare && chess.board.pawn.has(move.from);
 }
 
-/** Returns the captures, en passant included. */
+/** Returns the captures, en passant included. Most positions have none, which the attacks show sooner than all legal moves. */
 function capturesOf(chess: Chess): readonly LegalMove[] {
-  const others = chess.board[chess.turn === "white" ? "black" : "white"];
-  const isPossible = others.size() > 1;
-  return isPossible ? legalMovesOf(chess).filter((move) => isCapture(chess, move)) : [];
+  const { board, turn, epSquare } = chess;
+  const targets = board[turn === "white" ? "black" : "white"].diff(board.king);
+  const isAttacked = targets.nonEmpty() && [...board[turn]].some((from) => isAttacking(chess, from, targets));
+  return isAttacked || epSquare !== undefined
+    ? legalMovesOf(chess).filter((move) => isCapture(chess, move))
+    : [];
+}
+
+function isAttacking({ board }: Chess, from: number, targets: SquareSet): boolean {
+  const piece = board.get(from);
+  return piece !== undefined && attacks(piece, from, board.occupied).intersects(targets);
 }

@@ -1,6 +1,6 @@
 import type { Chess } from "chessops/chess";
 import { type LegalMove, legalMovesOf, repetitionKey } from "../chess/moves.ts";
-import { type Category, categoryOf } from "./outcome.ts";
+import { type Category, categoryOf, clockMax } from "./outcome.ts";
 import { afterMove, isZeroing, type Probe, probe, type Tables } from "./probe.ts";
 
 export interface Evaluation extends Probe {
@@ -23,13 +23,15 @@ export interface RankedMove {
 }
 
 export async function evaluate(chess: Chess, tables: Tables): Promise<Evaluation> {
+  await tables.turn();
   if (!chess.hasDests()) {
     return chess.isCheck()
       ? { result: -2, distance: -1, category: "loss", end: "checkmate" }
       : { result: 0, distance: 0, category: "draw", end: "stalemate" };
   }
   const probed = await probe(chess, tables);
-  const isDecidedNow = Math.abs(probed.distance) === 1 && (await decidesNow(chess, probed, tables));
+  const isLastPly = Math.abs(probed.distance) === 1 && chess.halfmoves === clockMax - 1;
+  const isDecidedNow = isLastPly && (await decidesNow(chess, probed, tables));
   return { ...probed, category: categoryOf({ ...probed, clock: chess.halfmoves, isDecidedNow }) };
 }
 
@@ -57,7 +59,6 @@ export async function rankMoves(
 ): Promise<readonly RankedMove[]> {
   const ranked: RankedMove[] = [];
   for (const move of legalMovesOf(chess)) {
-    await tables.turn();
     const after = afterMove(chess, move);
     const evaluation = await evaluate(after, tables);
     ranked.push({

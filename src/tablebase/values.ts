@@ -27,58 +27,44 @@ export async function readValue(
   return decode(values, bytes, rest);
 }
 
+/** The lengths of this number of blocks are read at once. */
+const lengthsAtOnce = 64;
 /** No table has so many blocks between two places of its index. */
 const stepsMax = 65_536;
-/** The lengths of this number of blocks are read at once. */
-const lengthsAtOnce = 32;
 
 /**
  * Finds the block of a value, and the place of the value in this block. The index says where the value in the middle of a span
  * is. From there, the lengths of the blocks lead to the others.
  */
 async function findBlock(
-  values: CodedValues,
+  { span, indexAt, lengthsAt, lengths, blocks }: CodedValues,
   index: number,
   read: ReadBytes,
 ): Promise<{ readonly block: number; readonly rest: number }> {
-  const { span } = values;
-  const spanNumber = Math.floor(index / span);
-  const entry = await read(values.indexAt + 6 * spanNumber, 6);
+  const entry = await read(indexAt + 6 * Math.floor(index / span), 6);
   let block = u16(entry, 0) + 65_536 * u16(entry, 2);
-  let rest = index - spanNumber * span - span / 2 + u16(entry, 4);
-  let from = 0;
-  let lengths: Uint8Array = new Uint8Array();
-  const lengthOf = async (one: number): Promise<number> => {
-    if (one < from || 2 * (one - from) >= lengths.length) {
-      from = Math.max(0, rest < 0 ? one - lengthsAtOnce + 1 : one);
-      const count = Math.min(lengthsAtOnce, values.lengths - from);
-      lengths = await read(values.lengthsAt + 2 * from, 2 * count);
+  let rest = (index % span) - span / 2 + u16(entry, 4);
+  for (let steps = 0; steps < stepsMax; steps += lengthsAtOnce) {
+    const from = rest < 0 ? Math.max(0, block - lengthsAtOnce) : block;
+    const end = rest < 0 ? block : Math.min(block + lengthsAtOnce, blocks);
+    if (from >= end || end > lengths) {
+      throw new DamagedTable("has an index that leads out of the file");
     }
-    return u16(lengths, 2 * (one - from)) + 1;
-  };
-
-  for (let steps = 0; steps < stepsMax; steps++) {
-    if (rest < 0) {
+    const stored = await read(lengthsAt + 2 * from, 2 * (end - from));
+    const lengthOf = (one: number) => u16(stored, 2 * (one - from)) + 1;
+    while (rest < 0 && block > from) {
       block--;
-      requireBlock(block, values.lengths);
-      rest += await lengthOf(block);
-    } else {
-      requireBlock(block, values.blocks);
-      const length = await lengthOf(block);
-      if (rest < length) {
-        return { block, rest };
-      }
-      rest -= length;
+      rest += lengthOf(block);
+    }
+    while (rest >= 0 && block < end && rest >= lengthOf(block)) {
+      rest -= lengthOf(block);
       block++;
+    }
+    if (rest >= 0 && block < end && block < blocks) {
+      return { block, rest };
     }
   }
   throw new DamagedTable("has an index that leads nowhere");
-}
-
-function requireBlock(block: number, end: number): void {
-  if (!(block >= 0 && block < end)) {
-    throw new DamagedTable("has an index that leads out of the file");
-  }
 }
 
 function u16(bytes: Uint8Array, at: number): number {
