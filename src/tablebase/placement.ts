@@ -34,87 +34,82 @@ const fileOf = (square: number) => square & 7;
 const rankOf = (square: number) => square >> 3;
 /** Positive above the diagonal from a1 to h8. */
 const aboveDiagonal = (square: number) => rankOf(square) - fileOf(square);
-const transposed = (square: number) => rankOf(square) | (fileOf(square) << 3);
 
 /** `choices[k][n]` is the number of ways to choose k of n. */
-const choices = Array.from({ length: 8 }, () => new Float64Array(65));
-for (let n = 0; n <= 64; n++) {
-  for (const [k, row] of choices.entries()) {
-    row[n] = k === 0 ? 1 : n === 0 ? 0 : at(at2(choices, k - 1), n - 1) + at(row, n - 1);
+const choices: number[][] = [Array.from({ length: 65 }, () => 1)];
+for (let k = 1; k < 7; k++) {
+  const row = [0];
+  for (let n = 0; n < 64; n++) {
+    row.push(at(row, n) + choose(k - 1, n));
+  }
+  choices.push(row);
+}
+
+function choose(k: number, n: number): number {
+  return choices[k]?.[n] ?? 0;
+}
+
+const squares = Array.from({ length: 64 }, (_, square) => square);
+const below = squares.filter((square) => aboveDiagonal(square) < 0);
+const diagonal = squares.filter((square) => aboveDiagonal(square) === 0);
+/** The first piece is mirrored to the triangle a1, d1, d4. */
+const belowInTriangle = below.filter((square) => fileOf(square) < 4);
+const diagonalInTriangle = diagonal.slice(0, 4);
+
+/** The numbers of two kings, by 64 * the square of the first + the square of the second. */
+const kingPairs = new Uint16Array(64 ** 2);
+let twoKings = 0;
+for (const [firsts, seconds] of [
+  [belowInTriangle, squares],
+  [diagonalInTriangle, below],
+  [diagonalInTriangle, diagonal],
+] as const) {
+  for (const first of firsts) {
+    for (const second of seconds) {
+      const files = Math.abs(fileOf(first) - fileOf(second));
+      const ranks = Math.abs(rankOf(first) - rankOf(second));
+      if (Math.max(files, ranks) > 1) {
+        kingPairs[64 * first + second] = twoKings++;
+      }
+    }
   }
 }
 
-/** The squares of the triangle a1, d1, d4: first those below the diagonal, then those on the diagonal. */
-const triangle = [1, 2, 3, 10, 11, 19, 0, 9, 18, 27];
-const indexInTriangle = new Int8Array(64);
-for (const [index, square] of triangle.entries()) {
-  indexInTriangle[square] = index;
+/** The numbers of three single pieces, by their squares as digits. */
+const triples = new Uint16Array(64 ** 3);
+let threePieces = 0;
+for (const [firsts, seconds, thirds] of [
+  [belowInTriangle, squares, squares],
+  [diagonalInTriangle, below, squares],
+  [diagonalInTriangle, diagonal, below],
+  [diagonalInTriangle, diagonal, diagonal],
+] as const) {
+  for (const first of firsts) {
+    for (const second of seconds) {
+      for (const third of thirds) {
+        if (first !== second && first !== third && second !== third) {
+          triples[64 * (64 * first + second) + third] = threePieces++;
+        }
+      }
+    }
+  }
 }
 
-/** Numbers the 28 squares below the diagonal. */
-const indexBelow = new Int8Array(64);
-/** `kingPairs[index of the first king in the triangle][square of the second king]`, or -1 if the kings touch each other. */
-const kingPairs = triangle.map(() => new Int16Array(64).fill(-1));
-numberSquares();
-
-const threePieces = 31_332;
-const twoKings = 462;
-
-/** Numbers the squares of pawns. The leading pawn is the one with the largest number. */
+/** Numbers the squares of pawns, from the a file to the d file. The leading pawn is the one with the largest number. */
 const pawnRank = new Int8Array(64);
-/** `leadPawn[count - 1][square]` is the first number of a group of so many pawns whose leading pawn stands there. */
-const leadPawn = Array.from({ length: 5 }, () => new Float64Array(64));
-/** `leadPawnSize[count - 1][file]` */
-const leadPawnSize = Array.from({ length: 5 }, () => new Float64Array(4));
-numberPawns();
-
-function numberSquares(): void {
-  let below = 0;
-  let pairs = 0;
-  const onDiagonal: (() => void)[] = [];
-  for (let square = 0; square < 64; square++) {
-    if (aboveDiagonal(square) < 0) {
-      indexBelow[square] = below++;
-    }
-  }
-  for (const [index, first] of triangle.entries()) {
-    for (let second = 0; second < 64; second++) {
-      const touches =
-        Math.abs(fileOf(first) - fileOf(second)) <= 1 && Math.abs(rankOf(first) - rankOf(second)) <= 1;
-      const isOnDiagonal = aboveDiagonal(first) === 0;
-      const isMirrored = isOnDiagonal && aboveDiagonal(second) > 0;
-      const number = () => {
-        at2(kingPairs, index)[second] = pairs++;
-      };
-      if (!touches && isOnDiagonal && aboveDiagonal(second) === 0) {
-        onDiagonal.push(number);
-      } else if (!touches && !isMirrored) {
-        number();
-      }
-    }
-  }
-  for (const number of onDiagonal) {
-    number();
-  }
+for (const square of squares.slice(8, 56).filter((one) => fileOf(one) < 4)) {
+  const number = 47 - 2 * (6 * fileOf(square) + rankOf(square) - 1);
+  pawnRank[square] = number;
+  pawnRank[square ^ 7] = number - 1;
 }
 
-function numberPawns(): void {
-  let next = 47;
-  for (let file = 0; file < 4; file++) {
-    const sizes = leadPawn.map(() => 0);
-    for (let rank = 1; rank < 7; rank++) {
-      const square = 8 * rank + file;
-      pawnRank[square] = next--;
-      pawnRank[square ^ 7] = next--;
-      for (const [others, numbers] of leadPawn.entries()) {
-        numbers[square] = at(sizes, others);
-        sizes[others] = at(sizes, others) + at(at2(choices, others), at(pawnRank, square));
-      }
-    }
-    for (const [others, size] of sizes.entries()) {
-      at2(leadPawnSize, others)[file] = size;
-    }
+/** Returns how many placements of these pawns have their leading pawn on this file and on a rank before `rank`. */
+function pawnsBefore(count: number, file: number, rank: number): number {
+  let sum = 0;
+  for (let one = 1; one < rank; one++) {
+    sum += choose(count - 1, at(pawnRank, 8 * one + file));
   }
+  return sum;
 }
 
 /**
@@ -150,12 +145,11 @@ export function createPlacement(
     factors[group] = size;
     const count = at(counts, group);
     if (group === 0) {
-      size *=
-        lead === "pawns" ? at(at2(leadPawnSize, count - 1), file) : lead === "kings" ? twoKings : threePieces;
+      size *= lead === "pawns" ? pawnsBefore(count, file, 7) : lead === "kings" ? twoKings : threePieces;
     } else if (group === 1 && hasOtherPawns) {
-      size *= at(at2(choices, count), 48 - pawns);
+      size *= choose(count, 48 - pawns);
     } else {
-      size *= at(at2(choices, count), free);
+      size *= choose(count, free);
       free -= count;
     }
   }
@@ -190,158 +184,101 @@ function leadOf(material: Material): Placement["lead"] {
 
 const countOf = (codes: readonly number[], code: number) => codes.filter((one) => one === code).length;
 
+/** Equal pieces are a group, but a leading group of kings or three pieces has different ones. */
 function countsOfGroups(codes: readonly number[], lead: Placement["lead"]): readonly number[] {
-  const counts: number[] = [];
-  let start = 0;
-  const add = (count: number, isAllowed: boolean) => {
-    if (!isAllowed) {
-      throw new DamagedTable("has an impossible order of pieces");
-    }
-    counts.push(count);
-    start += count;
-  };
-  if (lead === "kings") {
-    add(
-      2,
-      codes.slice(0, 2).every((code) => (code & ~blackBit) === kingCode),
-    );
-  } else if (lead === "three pieces") {
-    add(
-      3,
-      codes.slice(0, 3).every((code) => countOf(codes, code) === 1),
-    );
+  const mixed = lead === "pawns" ? 0 : lead === "kings" ? 2 : 3;
+  const leading = codes.slice(0, mixed);
+  const others = codes.slice(mixed).filter((code, index, all) => code !== all[index - 1]);
+  const isPossible =
+    new Set([...leading, ...others]).size === mixed + others.length &&
+    (lead !== "kings" || leading.every((code) => (code & ~blackBit) === kingCode));
+  if (!isPossible) {
+    throw new DamagedTable("has an impossible order of pieces");
   }
-  while (start < codes.length) {
-    const code = at(codes, start);
-    const count = countOf(codes, code);
-    add(
-      count,
-      codes.slice(start, start + count).every((one) => one === code),
-    );
-  }
-  return counts;
+  const counts = others.map((code) => countOf(codes, code));
+  return mixed === 0 ? counts : [mixed, ...counts];
 }
 
 /** Returns the file of the leading pawn, from 0 (a or h) to 3 (d or e). Moves the leading pawn to the front. */
-export function leadPawnToFront(squares: number[], count: number): number {
-  for (let index = 1; index < count; index++) {
-    if (at(pawnRank, at(squares, index)) > at(pawnRank, at(squares, 0))) {
-      swap(squares, 0, index);
-    }
-  }
-  const file = fileOf(at(squares, 0));
-  return Math.min(file, 7 - file);
+export function leadPawnToFront(pawns: number[]): number {
+  const lead = pawns.reduce((one, other) => (at(pawnRank, other) > at(pawnRank, one) ? other : one));
+  pawns[pawns.indexOf(lead)] = at(pawns, 0);
+  pawns[0] = lead;
+  return Math.min(fileOf(lead), 7 - fileOf(lead));
 }
 
 /**
- * Returns the number of a placement. Changes `squares`. If pawns lead, the leading pawn is the first.
+ * Returns the number of a placement. Changes `placed`. If pawns lead, the leading pawn is the first.
  * @throws DamagedTable if the table has no such number, as happens only if the pieces of its header are wrong
  */
-export function indexOfSquares(placement: Placement, squares: number[]): number {
-  const { lead, groups } = placement;
-  if (fileOf(at(squares, 0)) > 3) {
-    flip(squares, 7);
-  }
-  let index = lead === "pawns" ? indexOfPawns(squares, at2(groups, 0).count) : indexOfPieces(squares, lead);
-  index *= at2(groups, 0).factor;
-  for (let number = 1; number < groups.length; number++) {
-    const { start, count, factor } = at2(groups, number);
-    sort(squares, start, start + count, (one, other) => one < other);
-    // The second group of pawns has no squares on the first rank.
-    const isOfPawns =
-      lead === "pawns" && number === 1 && (at(placement.codes, start) & ~blackBit) === pawnCode;
-    let sum = 0;
-    for (let one = 0; one < count; one++) {
-      const square = at(squares, start + one);
-      let free = isOfPawns ? square - 8 : square;
-      for (let earlier = 0; earlier < start; earlier++) {
-        free -= at(squares, earlier) < square ? 1 : 0;
-      }
-      sum += at(at2(choices, one + 1), free);
+export function indexOfSquares({ lead, groups, codes }: Placement, placed: number[]): number {
+  mirror(placed, lead);
+  let index = 0;
+  for (const [number, { start, count, factor }] of groups.entries()) {
+    if (number === 0) {
+      index += factor * (lead === "pawns" ? indexOfPawns(placed, count) : indexOfPieces(placed, lead));
+    } else {
+      // The second group of pawns has no squares on the first rank.
+      const isOfPawns = lead === "pawns" && number === 1 && (at(codes, start) & ~blackBit) === pawnCode;
+      index += factor * indexOfEqual(placed, start, start + count, isOfPawns ? 8 : 0);
     }
-    index += sum * factor;
   }
   return index;
 }
 
-function indexOfPawns(squares: number[], count: number): number {
-  sort(squares, 1, count, (one, other) => at(pawnRank, one) > at(pawnRank, other));
-  let index = at(at2(leadPawn, count - 1), at(squares, 0));
+/** Mirrors the board so that the first piece is on the files a to d and, without pawns, in the triangle a1, d1, d4. */
+function mirror(placed: number[], lead: Placement["lead"]): void {
+  const first = at(placed, 0);
+  const flip = (fileOf(first) > 3 ? 7 : 0) | (lead !== "pawns" && rankOf(first) > 3 ? 56 : 0);
+  for (let piece = 0; piece < placed.length; piece++) {
+    placed[piece] = at(placed, piece) ^ flip;
+  }
+  const leading = lead === "pawns" ? 0 : lead === "kings" ? 2 : 3;
+  const decisive = placed.findIndex((square, piece) => piece >= leading || aboveDiagonal(square) !== 0);
+  if (decisive < leading && aboveDiagonal(at(placed, decisive)) > 0) {
+    for (let piece = 0; piece < placed.length; piece++) {
+      const square = at(placed, piece);
+      placed[piece] = rankOf(square) | (fileOf(square) << 3);
+    }
+  }
+}
+
+function indexOfPieces(placed: readonly number[], lead: "three pieces" | "kings"): number {
+  const pair = 64 * at(placed, 0) + at(placed, 1);
+  return lead === "kings" ? at(kingPairs, pair) : at(triples, 64 * pair + at(placed, 2));
+}
+
+function indexOfPawns(placed: readonly number[], count: number): number {
+  const lead = at(placed, 0);
+  let index = pawnsBefore(count, fileOf(lead), rankOf(lead));
   for (let pawn = 1; pawn < count; pawn++) {
-    index += at(at2(choices, count - pawn), at(pawnRank, at(squares, pawn)));
+    const number = at(pawnRank, at(placed, pawn));
+    let order = 1;
+    for (let other = 1; other < count; other++) {
+      order += at(pawnRank, at(placed, other)) < number ? 1 : 0;
+    }
+    index += choose(order, number);
   }
   return index;
 }
 
-function indexOfPieces(squares: number[], lead: "three pieces" | "kings"): number {
-  if (rankOf(at(squares, 0)) > 3) {
-    flip(squares, 56);
-  }
-  const leading = lead === "kings" ? 2 : 3;
-  for (let piece = 0; piece < leading; piece++) {
-    const side = aboveDiagonal(at(squares, piece));
-    if (side > 0) {
-      for (const [index, square] of squares.entries()) {
-        squares[index] = transposed(square);
+/** Numbers equal pieces by the squares that earlier pieces leave free. */
+function indexOfEqual(placed: readonly number[], start: number, end: number, firstSquare: number): number {
+  let index = 0;
+  for (let piece = start; piece < end; piece++) {
+    const square = at(placed, piece);
+    let order = 1;
+    let free = square - firstSquare;
+    for (let other = 0; other < end; other++) {
+      if (at(placed, other) < square) {
+        other < start ? free-- : order++;
       }
     }
-    if (side !== 0) {
-      break;
-    }
+    index += choose(order, free);
   }
-  const [a = 0, b = 0, c = 0] = squares;
-  return lead === "kings" ? at(at2(kingPairs, at(indexInTriangle, a)), b) : indexOfThree(a, b, c);
-}
-
-/** Numbers three single pieces: those with the first piece below the diagonal, then those with the second below it, and so on. */
-function indexOfThree(a: number, b: number, c: number): number {
-  const skipB = b > a ? 1 : 0;
-  const skipC = (c > a ? 1 : 0) + (c > b ? 1 : 0);
-  if (aboveDiagonal(a) !== 0) {
-    return (at(indexInTriangle, a) * 63 + (b - skipB)) * 62 + (c - skipC);
-  }
-  const secondBelow = 6 * 63 * 62;
-  if (aboveDiagonal(b) !== 0) {
-    return secondBelow + (fileOf(a) * 28 + at(indexBelow, b)) * 62 + (c - skipC);
-  }
-  const thirdBelow = secondBelow + 4 * 28 * 62;
-  const two = fileOf(a) * 7 + (fileOf(b) - skipB);
-  if (aboveDiagonal(c) !== 0) {
-    return thirdBelow + two * 28 + at(indexBelow, c);
-  }
-  return thirdBelow + 4 * 7 * 28 + two * 6 + (fileOf(c) - skipC);
-}
-
-function flip(squares: number[], bits: number): void {
-  for (const [index, square] of squares.entries()) {
-    squares[index] = square ^ bits;
-  }
-}
-
-/** Sorts the few squares from `start` to before `end`. */
-function sort(
-  squares: number[],
-  start: number,
-  end: number,
-  isBefore: (a: number, b: number) => boolean,
-): void {
-  for (let last = start + 1; last < end; last++) {
-    for (let one = last; one > start && isBefore(at(squares, one), at(squares, one - 1)); one--) {
-      swap(squares, one, one - 1);
-    }
-  }
-}
-
-function swap(squares: number[], one: number, other: number): void {
-  const square = at(squares, one);
-  squares[one] = at(squares, other);
-  squares[other] = square;
+  return index;
 }
 
 function at(numbers: ArrayLike<number>, index: number): number {
   return numbers[index] as number;
-}
-
-function at2<T>(items: readonly T[], index: number): T {
-  return items[index] as T;
 }

@@ -68,10 +68,9 @@ function find(
   if (first.placement.lead !== "pawns") {
     return { part: first, squares: squaresOf(first.placement, chess, swap), isBlackToMove };
   }
-  const count = first.placement.groups[0]?.count ?? 1;
   const pawns: number[] = [];
   addSquares(pawns, chess, first.placement.codes[0] as number, swap);
-  const part = side[leadPawnToFront(pawns, count)] as Part;
+  const part = side[leadPawnToFront(pawns)] as Part;
   const squares = squaresOf(part.placement, chess, swap);
   pawns.forEach((square, index) => {
     squares[index] = square;
