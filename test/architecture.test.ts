@@ -127,6 +127,11 @@ test("only tablebase/files.ts reads tables", () => {
   expect(breaches(/^src\/tablebase\/(?!files\.ts)/, ({ target }) => !/^(node:)?fs/.test(target))).toEqual([]);
 });
 
+test("no file compares the name of a family of engines, because src/engine/profiles.ts says what is known of a family", () => {
+  const compared = sources.filter(({ text }) => /\bfamily\s*[!=]==?\s*"/.test(text));
+  expect(compared.map(({ path }) => path)).toEqual([]);
+});
+
 test("only src/time reads a clock or starts a timer", () => {
   const names =
     /\b(setTimeout|setInterval|setImmediate|clearTimeout|clearInterval|clearImmediate|performance|Date\.now|AbortSignal\.timeout)\b|new Date\(\)|node:timers/;

@@ -155,6 +155,24 @@ describe("an engine version", () => {
     });
   });
 
+  test("an engine version in the list shows what its engine promises, and why a build was left out", () => {
+    expect(listed([full])).toMatchObject({
+      ...{ reproducible: true, digest: "a".repeat(64) },
+      defaultLimit: { limit: { case: "depth", value: 14 } },
+    });
+    expect(listed([full])?.paths[0]?.unavailableReason).toBeUndefined();
+    const lc0 = { path: "native", family: "lc0", reproducible: false } as const;
+    expect(listed([buildOf(lc0)])).toMatchObject({
+      ...{ family: "lc0", reproducible: false },
+      defaultLimit: { limit: { case: "nodes", value: 100n } },
+    });
+    const unavailableReason = "the command lc0 does not exist.";
+    expect(listed([full, buildOf({ ...lc0, unavailableReason })])?.paths).toMatchObject([
+      { path: pb.Path.WASM, available: true },
+      { path: pb.Path.NATIVE, available: false, unavailableReason },
+    ]);
+  });
+
   test("an engine version in the list is deprecated if all of its builds are deprecated", () => {
     const going = buildOf({ deprecatedSince: "2026-11-22" });
     expect(listed([going])?.status).toBe(pb.EngineStatus.DEPRECATED);

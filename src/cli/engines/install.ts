@@ -4,6 +4,7 @@ import { userInfo } from "node:os";
 import { join } from "node:path";
 import { wasmBuilds } from "../../engine/backends/wasm/builds.ts";
 import type { EngineBuild } from "../../engine/engine.ts";
+import { preferredFamily } from "../../engine/profiles.ts";
 import { createSandbox, type Sandbox } from "../../engine/sandbox/sandbox.ts";
 import { withoutControls } from "../../text/controls.ts";
 import { echo } from "../../text/echo.ts";
@@ -177,7 +178,7 @@ function adviceOnEngine({ official }: Source): string {
 
 /** An official build must be what it claims to be. Other engines than Stockfish are not installed. */
 function mustBeWanted({ id, name, family }: EngineBuild, { official }: Source): void {
-  if (official ? id !== official.id : family !== "stockfish") {
+  if (official ? id !== official.id : family !== preferredFamily) {
     throw new Error(
       `the engine calls itself ${echo(name)}, and not ${official?.name ?? "Stockfish"}, so it was not installed. To use another engine, name its file in KIBITZ_NATIVE_ENGINES.`,
     );
