@@ -6,6 +6,7 @@ import { isInstalled as isDeployToolInstalled } from "../cluster/deploy-tools.ts
 import { isInstalled } from "../tools/go-tools.ts";
 import { isInstalled as isLc0Installed } from "../tools/lc0.ts";
 import { findChromium } from "./find-chromium.ts";
+import { canLimitMemory } from "./memory-limit.ts";
 import { nativeStockfish } from "./native-stockfish.ts";
 import { redisServer } from "./start-redis.ts";
 
@@ -49,6 +50,11 @@ export const components = {
     name: "right to mount",
     otherwise: "run the tests as root; in Docker: --cap-add SYS_ADMIN",
     isHere: mayMount,
+  },
+  "memory limits": {
+    name: "right to limit memory",
+    otherwise: "run the tests as root where /sys/fs/cgroup can be written",
+    isHere: canLimitMemory,
   },
   "node 25": {
     name: "Node.js 25",
