@@ -5,7 +5,7 @@ import { steps } from "../../tools/nightly-steps.ts";
 
 const page = readFileSync(new URL("../../docs/measured.md", import.meta.url), "utf8");
 
-const blocks = ["bench", ...Object.keys(steps).map((step) => `nightly ${step}`)];
+const blocks = ["bench", "engines", ...Object.keys(steps).map((step) => `nightly ${step}`)];
 
 test.each(blocks)("replacing the block %s of docs/measured.md changes nothing else", (name) => {
   const first = pageWith(page, name, "new figures");

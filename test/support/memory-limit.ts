@@ -6,7 +6,7 @@ const [root, limitFile, eventsFile] = existsSync("/sys/fs/cgroup/memory")
   ? ["/sys/fs/cgroup/memory", "memory.limit_in_bytes", "memory.oom_control"]
   : ["/sys/fs/cgroup", "memory.max", "memory.events"];
 
-export interface MemoryLimit extends Disposable {
+interface MemoryLimit extends Disposable {
   /** A command prefix. The memory of the command and of its children together is limited. */
   readonly through: readonly string[];
   /** The number of processes that the kernel has killed because of the limit. */
