@@ -214,6 +214,15 @@ describe("installed engines", () => {
     ]);
   });
 
+  test("an engine that is installed in two folders keeps its id, and the first of its files is used", async () => {
+    const engine = goodEngine();
+    const dataHome = dataHomeWith({ "fake-1.0": engine, "same-engine": engine });
+    const { builds } = await discover({ dataHome });
+    expect(builds.filter(({ id }) => id.startsWith("fake")).map(({ id, file }) => [id, file])).toEqual([
+      ["fake-1.0", join(dataHome, "kibitz", "engines", "fake-1.0")],
+    ]);
+  });
+
   test("an engine on the PATH replaces the installed engine of the same id", async () => {
     const onPath = goodEngine("# on the PATH");
     const dataHome = dataHomeWith({ "fake-1.0": goodEngine() });

@@ -51,16 +51,18 @@ export async function discoverNative(
   ]);
   const ids = new Set(described.map(({ id }) => id));
   const builds = new Map<string, EngineBuild>();
+  // Two paths or folders may have the same engine: only the first is listed.
   const add = (build: EngineBuild) => {
     const { id, sha256 } = build;
+    if (builds.has(sha256)) {
+      return;
+    }
     const added = ids.has(id) ? { ...build, id: `${id}-${sha256.slice(0, 8)}` } : build;
     builds.set(sha256, added);
     ids.add(added.id);
   };
   for (const build of named.flat()) {
-    if (!builds.has(build.sha256)) {
-      add(build);
-    }
+    add(build);
   }
   const namedIds = new Set(builds.values().map(({ id }) => id));
   for (const build of installed.flat()) {
