@@ -59,7 +59,9 @@ async function complaintOf(
       : `it is built for ${machine}, and this machine is ${process.arch}`;
   }
   const { file, args, runAs } = sandbox.wrap({ file: path, args: [] }, { hashMb, threads: 1 });
-  const options = { env: {}, timeout: complaintMaxMs, uid: runAs?.uid, gid: runAs?.gid, signal };
+  // SIGKILL, because a program may ignore other signals.
+  const limits = { timeout: complaintMaxMs, killSignal: "SIGKILL", signal } as const;
+  const options = { env: {}, uid: runAs?.uid, gid: runAs?.gid, ...limits };
   try {
     const running = promisify(execFile)(file, [...args], options);
     running.child.stdin?.on("error", () => {}).end();

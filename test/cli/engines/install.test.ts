@@ -22,6 +22,7 @@ import { loadConfig } from "../../../src/wiring/config.ts";
 import { createFolder } from "../../engine/write-script.ts";
 import { nativeStockfish } from "../../support/native-stockfish.ts";
 import { describeWith } from "../../support/needs.ts";
+import { patienceMs } from "../../support/patience.ts";
 import { type Respond, redirectTo, send, useReleaseServer } from "./release-server.ts";
 import { tarGzOf } from "./tar-archive.ts";
 
@@ -294,6 +295,18 @@ test.each([
   const { error, left } = await install({ values: { from: file, sha256: digestOf(content) } });
   expect(error).toMatch(message);
   expect(error).toContain("Choose a build for this system and processor");
+  expect(left).toEqual([]);
+});
+
+test("an engine that ignores signals and never answers is not installed", {
+  timeout: 4 * patienceMs,
+}, async () => {
+  const content = '#!/bin/sh\ntrap "" TERM INT HUP\nwhile :; do sleep 1; done\n';
+  const file = join(createFolder(), "file");
+  writeFileSync(file, content);
+  const values = { from: file, sha256: digestOf(content) };
+  const { error, left } = await install({ values, folder: createFolder() });
+  expect(error).toMatch(/does not run here.+it was ended by SIGKILL/);
   expect(left).toEqual([]);
 });
 
