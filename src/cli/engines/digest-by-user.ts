@@ -3,7 +3,7 @@ import { createInterface } from "node:readline";
 import { isJsonObject } from "../../text/json.ts";
 import { timeoutSignal } from "../../time/time.ts";
 import type { CommandInput } from "../command.ts";
-import { request } from "./load-file.ts";
+import { request, transferError } from "./load-file.ts";
 import type { Release } from "./official-release.ts";
 
 const documentMaxMs = 30_000;
@@ -16,8 +16,13 @@ export async function digestByUser(
   isAccepted: boolean,
 ): Promise<string> {
   const limited = AbortSignal.any([signal, timeoutSignal(documentMaxMs)]);
-  const response = await request(new URL(document), { hosts, signal: limited });
-  const digest = digestIn(await response.json(), archive);
+  const url = new URL(document);
+  const response = await request(url, { hosts, signal: limited });
+  const content: unknown = await response.json().catch((error: unknown) => {
+    limited.throwIfAborted();
+    throw transferError(url, error);
+  });
+  const digest = digestIn(content, archive);
   if (digest === undefined) {
     throw new Error(
       `${document} names no digest of ${archive}; load the file, check it in another way, and install it with --from FILE --sha256 DIGEST`,

@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { chmod, realpath } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { wasmBuilds } from "../../engine/backends/wasm/builds.ts";
 import type { EngineBuild } from "../../engine/engine.ts";
 import { preferredFamily } from "../../engine/profiles.ts";
@@ -20,7 +21,7 @@ import {
   type InstallFolder,
   moveInto,
 } from "./install-folder.ts";
-import { type LoadOptions, loadFile } from "./load-file.ts";
+import { type LoadOptions, loadFile, nameOf } from "./load-file.ts";
 import { createLoadProgress } from "./load-progress.ts";
 import { officialRelease, type Release } from "./official-release.ts";
 import { buildsIn, tryEngine } from "./try-engine.ts";
@@ -74,7 +75,7 @@ export async function installEngine(
     await deleteUnfinished(folder);
     await using unfinished = await createUnfinished(folder);
     const archive = join(unfinished.path, "archive");
-    const progress = createLoadProgress(String(source.from), host.stderr);
+    const progress = createLoadProgress(nameOf(source.from), host.stderr);
     const loaded = await loadFile(source.from, archive, {
       hosts: source.official?.hosts,
       signal,
@@ -84,14 +85,16 @@ export async function installEngine(
     }).finally(progress.clear);
     if (loaded !== source.sha256) {
       throw new Error(
-        `${source.from} has the SHA-256 digest ${loaded}, and not ${source.sha256}, so nothing was installed. ${adviceOnDigest(source)}`,
+        `${nameOf(source.from)} has the SHA-256 digest ${loaded}, and not ${source.sha256}, so nothing was installed. ${adviceOnDigest(source)}`,
       );
     }
     say("The digest is right. Unpacking and trying the engine…");
     const file = join(unfinished.path, "engine");
     await unpackFile(archive, source.member, file, signal).catch((error: Error) => {
       signal.throwIfAborted();
-      throw isOfSystem(error) ? error : new Error(`${source.from} cannot be unpacked: ${error.message}`);
+      throw isOfSystem(error)
+        ? error
+        : new Error(`${nameOf(source.from)} cannot be unpacked: ${error.message}`);
     });
     await chmod(file, 0o755);
     const build = await tryEngine(file, config.hashMb, sandbox, signal).catch((error: Error) => {
@@ -149,11 +152,15 @@ function addressOf(from: string): string | URL {
   if (!/^[a-z][a-z0-9+.-]*:\/\//i.test(from)) {
     return from;
   }
-  const url = URL.parse(from);
-  if (url === null || !/^(https?|file):$/.test(url.protocol)) {
+  try {
+    const url = new URL(from);
+    if (/^https?:$/.test(url.protocol)) {
+      return url;
+    }
+    return fileURLToPath(url);
+  } catch {
     throw new UsageError(`--from is ${echo(from)}, but must be a file, or an address with https or http`);
   }
-  return url.protocol === "file:" ? decodeURIComponent(url.pathname) : url;
 }
 
 function digestFrom(text: string): string {

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
-import { createReadStream, createWriteStream } from "node:fs";
-import { stat } from "node:fs/promises";
+import { createWriteStream } from "node:fs";
+import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
@@ -65,10 +65,17 @@ interface OpenSource {
 
 async function openSource(source: string | URL, options: LoadOptions): Promise<OpenSource> {
   if (typeof source === "string") {
-    const { size } = await stat(source);
-    return { body: createReadStream(source), total: size };
+    return openFile(source);
   }
   const { body, headers } = await request(source, options);
+  const encoding = headers.get("content-encoding");
+  if (encoding !== null && encoding !== "identity") {
+    await body?.cancel();
+    // `fetch` has removed the encoding, and the digest is for the file as another program saves it.
+    throw new LoadError(
+      `${nameOf(source)} is sent with the content encoding ${echo(encoding)}, which changes its digest; load the file with another program, and use --from FILE with its --sha256`,
+    );
+  }
   const length = headers.get("content-length");
   const total = length === null ? undefined : Number(length);
   return {
@@ -77,12 +84,27 @@ async function openSource(source: string | URL, options: LoadOptions): Promise<O
   };
 }
 
+/** Checks the kind of the file before opening it, because opening a pipe without a writer never ends. */
+async function openFile(path: string): Promise<OpenSource> {
+  try {
+    const found = await stat(path);
+    if (!found.isFile()) {
+      throw new LoadError(`${path} is not a regular file; give the file of the engine or its archive`);
+    }
+    return { body: (await open(path)).createReadStream(), total: found.size };
+  } catch (error) {
+    throw error instanceof LoadError
+      ? error
+      : new LoadError(`${path} cannot be read (${(error as NodeJS.ErrnoException).code})`);
+  }
+}
+
 function tooLarge(source: string | URL, maxBytes: number): Error {
   return new LoadError(`${nameOf(source)} is larger than ${maxBytes / 1e6} MB, so it is not loaded`);
 }
 
 /** Leaves out the password and the query of an address, because both may be secret. */
-function nameOf(source: string | URL): string {
+export function nameOf(source: string | URL): string {
   return source instanceof URL ? source.origin + source.pathname : source;
 }
 
@@ -102,6 +124,11 @@ export async function request(
   }
   if (!/^https?:$/.test(url.protocol)) {
     throw new LoadError(`the download leads to ${nameOf(url)}, but only https and http can be loaded`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    throw new LoadError(
+      `${nameOf(url)}: the address has a user or a password, which Kibitz does not send; load the file with another program, and use --from FILE with its --sha256`,
+    );
   }
   const headers = { "accept-encoding": "identity", "user-agent": "kibitz" };
   const response = await fetch(url, { redirect: "manual", headers, signal }).catch((error: unknown) => {
@@ -141,7 +168,8 @@ function reasonOf({ status, headers }: Response): string {
     : ": the server refuses this address; try again later";
 }
 
-function transferError(url: URL, error: unknown): Error {
+/** Adds the way out to an error of the network. */
+export function transferError(url: URL, error: unknown): Error {
   if (error instanceof LoadError) {
     return error;
   }

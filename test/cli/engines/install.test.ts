@@ -217,7 +217,12 @@ describe("a build whose digest Kibitz does not know", () => {
   test.each<[what: string, page: Respond, message: RegExp]>([
     ["names no digest", send(document(null)), /names no digest of engine\.tar\.gz.+--from FILE --sha256/],
     ["names another form of digest", send(document("md5:0")), /names no digest/],
-    ["is not JSON", send("<html>"), /JSON/],
+    ["is not JSON", send("<html>"), /could not be loaded \(.*JSON.+--from FILE/],
+    [
+      "breaks off",
+      (response) => half(response) && setTimeout(() => response.destroy(), 50),
+      /could not be loaded \(.+--from FILE/,
+    ],
     [
       "is refused by a rate limit",
       (response) =>
@@ -319,10 +324,42 @@ test("an archive that cannot be unpacked is not installed", async () => {
 });
 
 test.each([
+  ["is a folder", (path: string) => mkdirSync(path), /is not a regular file/],
+  // The other end of the pipe never comes, so that even an interruption could not end the installation.
+  ["is a pipe", (path: string) => execFileSync("mkfifo", [path]), /is not a regular file/],
+  ["does not exist", () => {}, /cannot be read \(ENOENT\)/],
+])("a file that %s is not loaded, and the error names the file", async (_, create, message) => {
+  const file = join(createFolder(), "file");
+  create(file);
+  const { error, left } = await install({ values: { from: file, sha256: digestOf("") } });
+  expect(error).toMatch(message);
+  expect(error).toContain(file);
+  expect(left).toEqual([]);
+});
+
+test("the password and the query of an address are not shown", async () => {
+  const values = { from: `http://user:secret@${server.plain().slice(7)}/file?secret`, sha256: digestOf("") };
+  const { error, said } = await install({ values });
+  expect(error).toMatch(/the address has a user or a password, which Kibitz does not send/);
+  expect(`${said}${error}`).not.toContain("secret");
+  expect(server.requested).toEqual([]);
+});
+
+test("a server that sends the file in a compressed form is refused, because the digest would differ", async () => {
+  server.pages["/asset"] = send(small, 200, { "content-encoding": "x-gzip" });
+  const values = { from: `${server.plain()}/asset`, sha256: digestOf(small) };
+  const { error, left } = await install({ values });
+  expect(error).toMatch(/is sent with the content encoding x-gzip.+use --from FILE with its --sha256/);
+  expect(left).toEqual([]);
+});
+
+test.each([
   [{ from: "file" }, "--from needs --sha256"],
   [{ from: "file", yes: true }, "--from needs --sha256"],
   [{ from: "", sha256: digestOf("") }, "--from names no file"],
   [{ from: "file", sha256: "abc" }, "must have 64 hexadecimal digits"],
+  [{ from: "file:///%", sha256: digestOf("") }, "--from is file:///%, but must be a file"],
+  [{ from: "file://host/file", sha256: digestOf("") }, "--from is file://host/file, but must be a file"],
   [{ from: "ftp://host/file", sha256: digestOf("") }, "must be a file, or an address with https or http"],
 ])("the arguments %o are refused", async (values, message) => {
   const { error, left } = await install({ values });
