@@ -1,3 +1,4 @@
+import { existsSync } from "node:fs";
 import { chmod, lstat, mkdtemp, open, readdir, rename, rm } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { type InstallFolders, installFoldersIn } from "../../engine/backends/native/install-folders.ts";
@@ -28,6 +29,7 @@ export function folderToInstallInto(
 
 /** Throws if another user can write to the folder, and could therefore replace the engines. */
 export async function createInstallFolder({ path, isCommon }: InstallFolder): Promise<void> {
+  const common = isCommon ? [dirname(path), path, ...missingAbove(dirname(path))] : [];
   makeFolder(path);
   const found = await lstat(path);
   if (!found.isDirectory() || found.uid !== process.getuid?.() || (found.mode & 0o022) !== 0) {
@@ -35,9 +37,13 @@ export async function createInstallFolder({ path, isCommon }: InstallFolder): Pr
       `${path} is not a folder that only this user can write to; delete it, or change its mode`,
     );
   }
-  if (isCommon) {
-    await Promise.all([dirname(path), path].map((folder) => chmod(folder, 0o755)));
-  }
+  await Promise.all(common.map((folder) => chmod(folder, 0o755)));
+}
+
+/** Returns the folders above `path` that do not exist yet. */
+function missingAbove(path: string): readonly string[] {
+  const above = dirname(path);
+  return existsSync(above) ? [] : [above, ...missingAbove(above)];
 }
 
 const unfinished = /^\.unfinished-(\d+)-/;
@@ -71,8 +77,15 @@ function isRunning(pid: number): boolean {
 /** Replaces an engine of the same name in one step, and waits until the disk has the change. */
 export async function moveInto({ path }: InstallFolder, file: string, id: string): Promise<string> {
   const target = join(path, id);
+  if (await isFolder(target)) {
+    throw new Error(`${target} is a folder; move it away, so that the engine can have its name`);
+  }
   await rename(file, target);
   await using folder = await open(path);
   await folder.sync();
   return target;
+}
+
+async function isFolder(path: string): Promise<boolean> {
+  return (await lstat(path).catch(() => undefined))?.isDirectory() ?? false;
 }

@@ -15,6 +15,7 @@ import { gzipSync } from "node:zlib";
 import { beforeEach, describe, expect, test } from "vitest";
 import type { CommandInput } from "../../../src/cli/command.ts";
 import { installEngine } from "../../../src/cli/engines/install.ts";
+import { moveInto } from "../../../src/cli/engines/install-folder.ts";
 import type { OfficialBuild } from "../../../src/cli/engines/official-release.ts";
 import type { Host } from "../../../src/cli/host.ts";
 import { identityFromName } from "../../../src/engine/profiles.ts";
@@ -335,6 +336,14 @@ test.each([
   expect(error).toMatch(message);
   expect(error).toContain(file);
   expect(left).toEqual([]);
+});
+
+test("a folder with the name of the engine is not replaced, and the error says what to do", async () => {
+  const folder = createFolder();
+  mkdirSync(join(folder, "stockfish-99"));
+  await expect(
+    moveInto({ path: folder, isCommon: false }, join(folder, "file"), "stockfish-99"),
+  ).rejects.toThrow(`${join(folder, "stockfish-99")} is a folder; move it away`);
 });
 
 test("the password and the query of an address are not shown", async () => {

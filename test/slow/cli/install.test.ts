@@ -64,6 +64,15 @@ describeWith(
     expect(readdirSync(folderIn(share))).toEqual([]);
   });
 
+  test("every user may enter the folders that root's installation creates", async () => {
+    const local = createFolder();
+    const { code } = await finish(startAsRoot(installing(), local, 'mount --bind "$0" /usr/local'));
+    expect(code).toBe(0);
+    const share = join(local, "share");
+    const folders = [share, join(share, "kibitz"), folderIn(share)];
+    expect(folders.map((folder) => statSync(folder).mode & 0o777)).toEqual([0o755, 0o755, 0o755]);
+  });
+
   test.each([
     ["is full", "mount -t tmpfs -o size=20m none /usr/local/share", /the disk of \S+ is full/],
     [
