@@ -8,8 +8,8 @@ import { withoutControls } from "../text/controls.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { ask } from "./ask.ts";
 import { type Command, type CommandInput, columns, exitCode, UsageError } from "./command.ts";
-import { type InstalledEngine, installEngine } from "./engines/install.ts";
-import { installedEngines, removeInstalled } from "./engines/installed-engines.ts";
+import { installEngine } from "./engines/install.ts";
+import { installedEngines, type ListedEngine, removeInstalled } from "./engines/installed-engines.ts";
 import { officialRelease } from "./engines/official-release.ts";
 import { reportOf } from "./engines/report-of-engine.ts";
 import { orPrintError } from "./print-error.ts";
@@ -110,7 +110,12 @@ async function list({ values, positionals, host }: CommandInput): Promise<number
     host.stdout.write(engines.map(lineOf).join(""));
     return exitCode.ok;
   }
-  const rows = engines.map(({ id, version, path, sha256 }) => [id, version, path, sha256]);
+  const rows = engines.map(({ id, version, path, sha256 }) => [
+    id,
+    version,
+    path,
+    sha256 ?? "cannot be read",
+  ]);
   host.stdout.write(
     columns([["ID", "VERSION", "FILE", "SHA256"], ...rows])
       .map((line) => `${withoutControls(line)}\n`)
@@ -124,11 +129,12 @@ async function remove({ positionals, host }: CommandInput): Promise<number> {
   if (id === undefined || more.length > 0) {
     throw new UsageError("remove needs the id of an installed engine");
   }
-  const files = await removeInstalled(id, loadConfig(host.env));
-  host.stdout.write(files.map((file) => `deleted ${withoutControls(file)}\n`).join(""));
+  for await (const file of removeInstalled(id, loadConfig(host.env))) {
+    host.stdout.write(`deleted ${withoutControls(file)}\n`);
+  }
   return exitCode.ok;
 }
 
-function lineOf({ id, version, path, sha256 }: InstalledEngine): string {
+function lineOf({ id, version, path, sha256 }: ListedEngine): string {
   return `${withoutControls(JSON.stringify({ id, version, path, sha256 }))}\n`;
 }

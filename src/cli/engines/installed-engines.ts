@@ -1,4 +1,4 @@
-import { unlink } from "node:fs/promises";
+import { stat, unlink } from "node:fs/promises";
 import { basename } from "node:path";
 import { findInstalled } from "../../engine/backends/native/install-folders.ts";
 import { digestOf } from "../../engine/file-integrity.ts";
@@ -8,14 +8,22 @@ import { UsageError } from "../command.ts";
 import type { InstalledEngine } from "./install.ts";
 import { foldersOf } from "./install-folder.ts";
 
-export async function installedEngines(config: Config): Promise<readonly InstalledEngine[]> {
+/** A file that cannot be read is listed without a digest, so that the user sees what to remove. */
+export type ListedEngine = Omit<InstalledEngine, "sha256"> & { readonly sha256: string | undefined };
+
+export async function installedEngines(config: Config): Promise<readonly ListedEngine[]> {
   const files = await findInstalled(foldersOf(config));
   return Promise.all(
     files.map(async (path) => {
       const id = basename(path);
-      return { id, version: versionIn(id), path, sha256: await digestOf([path]) };
+      return { id, version: versionIn(id), path, sha256: await digestOfFile(path).catch(() => undefined) };
     }),
   );
+}
+
+/** Checks the kind of the file before opening it, because opening a pipe without a writer never ends. */
+async function digestOfFile(path: string): Promise<string | undefined> {
+  return (await stat(path)).isFile() ? digestOf([path]) : undefined;
 }
 
 /** The id of an engine is its family, its version, and `lite` for a small network. */
@@ -23,24 +31,22 @@ function versionIn(id: string): string {
   return id.replace(/^[^-]*-/, "").replace(/-lite$/, "");
 }
 
-/** Returns the files that were deleted. */
-export async function removeInstalled(id: string, config: Config): Promise<readonly string[]> {
+/** Returns each file after it was deleted. */
+export async function* removeInstalled(id: string, config: Config): AsyncIterable<string> {
   const installed = await findInstalled(foldersOf(config));
   const files = installed.filter((path) => basename(path) === id);
   if (files.length === 0) {
     const ids = [...new Set(installed.map((path) => basename(path)))].join(", ");
     throw new UsageError(`${echo(id)} is not installed; installed: ${ids || "no engine"}`);
   }
-  const deleted: string[] = [];
   for (const file of files) {
-    try {
-      await unlink(file);
-      deleted.push(file);
-    } catch (error) {
-      throw new Error(
-        `${file} cannot be deleted (${(error as NodeJS.ErrnoException).code}): run the command as its owner`,
-      );
-    }
+    await unlink(file).catch((error: NodeJS.ErrnoException) => {
+      throw new Error(`${file} cannot be deleted (${error.code})${adviceOn(error)}`);
+    });
+    yield file;
   }
-  return deleted;
+}
+
+function adviceOn({ code }: NodeJS.ErrnoException): string {
+  return code === "EACCES" || code === "EPERM" ? ": run the command as its owner" : "";
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { chmodSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -16,10 +16,15 @@ const engine = nativeStockfish() ?? "";
 const sha256 = () => createHash("sha256").update(readFileSync(engine)).digest("hex");
 
 /** Starts a command as root with another /usr/local/share: a bound folder, or what `mount` mounts there. */
-function startAsRoot(args: readonly string[], share: string, mount = 'mount --bind "$0" /usr/local/share') {
+function startAsRoot(
+  args: readonly string[],
+  share: string,
+  mount = 'mount --bind "$0" /usr/local/share',
+  dataHome = "",
+) {
   const through = ["unshare", "--mount", "sh", "-c", `${mount} && exec "$@"`, share];
   const env = { PATH: "/usr/bin:/bin", HOME: createFolder(), KIBITZ_DATA_DIR: join(share, "data") };
-  return startKibitz(args, env, { through });
+  return startKibitz(args, { ...env, XDG_DATA_HOME: dataHome }, { through });
 }
 
 async function finish(kibitz: ReturnType<typeof startAsRoot>) {
@@ -71,6 +76,21 @@ describeWith(
     const share = join(local, "share");
     const folders = [share, join(share, "kibitz"), folderIn(share)];
     expect(folders.map((folder) => statSync(folder).mode & 0o777)).toEqual([0o755, 0o755, 0o755]);
+  });
+
+  test("a user's own engine is removed, and the error names the engine that the user may not remove", async () => {
+    const share = createFolder();
+    const own = createFolder();
+    for (const folder of [folderIn(share), folderIn(own)]) {
+      mkdirSync(folder, { recursive: true });
+      writeFileSync(join(folder, "stockfish-99"), "");
+    }
+    // A read-only bind has for root the same effect as the folder of another user.
+    const mount = 'mount --bind "$0" /usr/local/share && mount -o remount,ro,bind /usr/local/share';
+    const removed = await finish(startAsRoot(["engines", "remove", "stockfish-99"], share, mount, own));
+    expect(removed.stdout).toBe(`deleted ${join(folderIn(own), "stockfish-99")}\n`);
+    expect(removed.stderr).toMatch(/\/usr\/local\/share\S+ cannot be deleted \(EROFS\)/);
+    expect(removed.code).toBe(1);
   });
 
   test.each([

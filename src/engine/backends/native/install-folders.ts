@@ -20,11 +20,11 @@ export async function findInstalled({ own, common }: InstallFolders): Promise<re
   const files = await Promise.all(
     folders.map(async (folder) => {
       // Most users have only one of the folders.
-      const names = await readdir(folder).catch(() => []);
-      return names
-        .filter((name) => !name.startsWith("."))
-        .toSorted()
-        .map((name) => join(folder, name));
+      const found = await readdir(folder, { withFileTypes: true }).catch(() => []);
+      return found
+        .filter((one) => !one.isDirectory() && !one.name.startsWith("."))
+        .map(({ name }) => join(folder, name))
+        .toSorted();
     }),
   );
   return files.flat();
