@@ -50,13 +50,18 @@ interface TableFile {
   verification: Promise<void> | undefined;
 }
 
-/** `identity` says for which version of the file the state holds. */
 type FileState =
   | { readonly kind: "unknown" }
-  /** `id` is a number for this version, from which the keys of the cache are made. */
-  | { readonly kind: "usable"; readonly identity: string; readonly id: number }
-  /** The identity is undefined if the file could not be opened, or has changed during a read. */
+  | UsableFile
+  /** `identity` is undefined if the file could not be opened, or has changed during a read. */
   | { readonly kind: "unusable"; readonly identity: string | undefined; readonly problem: string };
+
+/** A version of a file that stays open. The keys of the cache are made of its `id`. */
+interface UsableFile {
+  readonly kind: "usable";
+  readonly opened: Opened;
+  readonly id: number;
+}
 
 interface Opened {
   readonly handle: FileHandle;
@@ -64,19 +69,11 @@ interface Opened {
   readonly bytes: number;
 }
 
-/** A handle that is kept open. It is closed when it is evicted and nobody uses it. */
-interface KeptHandle {
-  readonly opened: Promise<Opened>;
-  users: number;
-  isEvicted: boolean;
-}
-
 const defaultCacheBytes = 16_000_000;
 const pageBytes = 4096;
 /** No file has so many pages. */
 const pagesMax = 2 ** 32;
 const headPage = pagesMax - 1;
-const handlesMax = 128;
 /** To read all of a larger table would take minutes. */
 const verifiedMenMax = 5;
 const suffixes: readonly (readonly [string, TableKind])[] = [
@@ -90,13 +87,11 @@ export async function openFiles(
   { cacheBytes = defaultCacheBytes, onProblem = () => {} }: FilesOptions = {},
 ): Promise<TableFiles> {
   const files = new Map<string, TableFile>();
-  const handles = new LRUCache<string, KeptHandle>({ max: handlesMax, dispose: evict });
   const cache = new LRUCache<number, Uint8Array | Layout>({
     maxSize: cacheBytes,
-    sizeCalculation: (item) => (item instanceof Uint8Array ? item.length + 200 : memoryOf(item)),
+    // A head that is decoded takes less than twice its bytes, and some objects.
+    sizeCalculation: (item) => (item instanceof Uint8Array ? item.length + 200 : 2 * item.headBytes + 20_000),
   });
-  /** The reads of pages in progress. */
-  const reading = new Map<number, Promise<Uint8Array>>();
   const hasher = createHasher();
   let lastVerification: Promise<void> = Promise.resolve();
   let lastId = 0;
@@ -119,54 +114,31 @@ export async function openFiles(
           const state: FileState = { kind: "unknown" };
           const file: TableFile = { path, material, kind, content: "", state, verification: undefined };
           files.set(keyOf(material.name, kind), file);
-          await use(file, (opened) => readContent(file, opened)).catch((error) => reject(file, error));
+          await readContent(file).catch((error) => setUnusable(file, error));
         }
       }
     }
   }
 
-  async function use<T>({ path }: TableFile, action: (opened: Opened) => Promise<T>): Promise<T> {
-    let kept = handles.get(path);
-    if (!kept) {
-      kept = { opened: openFile(path), users: 0, isEvicted: false };
-      handles.set(path, kept);
-    }
-    kept.users++;
-    try {
-      return await action(await kept.opened);
-    } finally {
-      kept.users--;
-      closeIfUnused(kept);
-    }
-  }
-
-  function evict(kept: KeptHandle): void {
-    kept.isEvicted = true;
-    closeIfUnused(kept);
-  }
-
-  async function readContent(file: TableFile, { handle, bytes, identity }: Opened): Promise<void> {
-    const last = await readFully(handle, Math.max(0, bytes - checksumBytes), checksumBytes);
-    await requireUnchanged(handle, identity);
-    file.content = `${bytes} ${Buffer.from(last).toString("hex")}`;
-  }
-
-  /**
-   * Remembers that a file is unusable, and reports this if it is new.
-   * @param identity the version that is damaged. Undefined if a later attempt may succeed
-   */
-  function reject(file: TableFile, error: unknown, identity?: string): TableMiss {
-    if (error instanceof TableMiss) {
-      return error;
-    }
-    const problem = error instanceof Error ? error.message : String(error);
+  /** Reports the problem if it is new. `identity` is the version that is damaged. Without it, a later attempt may succeed. */
+  function setUnusable(file: TableFile, error: unknown, identity?: string): void {
+    const problem = problemOf(error);
     const isKnown = file.state.kind === "unusable" && file.state.problem === problem;
     file.state = { kind: "unusable", identity, problem };
-    handles.delete(file.path);
     if (!isKnown && !isClosed) {
       onProblem(file.path, problem);
     }
-    return new TableMiss("unusable_table", `${file.path}: ${problem}`);
+  }
+
+  /** Stops the use of a version, unless the file was verified again meanwhile. */
+  function reject(file: TableFile, version: UsableFile, error: unknown): TableMiss {
+    const { handle, identity } = version.opened;
+    if (file.state === version) {
+      setUnusable(file, error, error instanceof DamagedTable ? identity : undefined);
+      // A file that was only read is closed in any case.
+      handle.close().catch(() => {});
+    }
+    return missOf(file, problemOf(error));
   }
 
   /** Starts the verification of a file after all others, because each reads a whole file. */
@@ -188,15 +160,13 @@ export async function openFiles(
       if (file.material.men <= verifiedMenMax) {
         await verifyChecksum(opened);
       }
-      await readContent(file, opened);
-      file.state = { kind: "usable", identity: opened.identity, id };
-      // The kept handle may be of an earlier file at this path.
-      handles.delete(file.path);
+      file.content = await contentOf(opened);
+      file.state = { kind: "usable", opened, id };
     } catch (error) {
-      reject(file, error, opened?.identity);
+      setUnusable(file, error, opened?.identity);
+      await opened?.handle.close();
     } finally {
       file.verification = undefined;
-      await opened?.handle.close();
     }
   }
 
@@ -216,103 +186,52 @@ export async function openFiles(
     }
   }
 
-  /** Makes a file usable, or throws. */
-  async function requireUsable(file: TableFile, signal: AbortSignal | undefined): Promise<void> {
+  /** Returns a version that is verified, after a wait if necessary. */
+  async function verified(file: TableFile, signal: AbortSignal | undefined): Promise<UsableFile> {
     if (file.state.kind === "unusable") {
+      const { identity, problem } = file.state;
       // The file may have been repaired.
-      const identity = await stat(file.path, { bigint: true }).then(identityOf, () => undefined);
-      if (file.state.kind === "unusable" && file.state.identity === identity && identity !== undefined) {
-        throw new TableMiss("unusable_table", `${file.path}: ${file.state.problem}`);
+      const now = await stat(file.path, { bigint: true }).then(identityOf, () => undefined);
+      if (identity === now && identity !== undefined) {
+        throw missOf(file, problem);
       }
     }
     if (file.state.kind !== "usable") {
       await waitFor(startVerification(file), signal, file.path);
     }
-  }
-
-  async function openTable(file: TableFile, signal: AbortSignal | undefined): Promise<OpenFile> {
-    if (file.state.kind !== "usable") {
-      await requireUsable(file, signal);
-    }
     const { state } = file;
     if (state.kind !== "usable") {
-      throw new TableMiss(
-        "unusable_table",
-        `${file.path}: ${state.kind === "unusable" ? state.problem : "has changed"}`,
-      );
+      throw missOf(file, state.kind === "unusable" ? state.problem : "has changed");
     }
-    const key = pageKey(state.id, headPage);
-    let layout = cache.get(key) as Layout | undefined;
-    if (!layout) {
-      layout = await readVersion(file, state.identity, (opened) => readHead(file, opened));
-      cache.set(key, layout);
-    }
-    return {
-      layout,
-      read: (offset, length) => readPages(file, state, offset, length),
-      reject: (error) => reject(file, error, error instanceof DamagedTable ? state.identity : undefined),
-    };
+    return state;
   }
 
-  /** @throws DamagedTable if the file is no longer this version */
-  async function readVersion<T>(
-    file: TableFile,
-    identity: string,
-    read: (opened: Opened) => Promise<T>,
-  ): Promise<T> {
-    return use(file, async (opened) => {
-      if (opened.identity !== identity) {
-        throw new Error("has changed");
-      }
-      const content = await read(opened);
-      await requireUnchanged(opened.handle, identity);
-      return content;
-    });
-  }
-
-  async function readPages(
-    file: TableFile,
-    version: FileState & { readonly kind: "usable" },
-    offset: number,
-    length: number,
-  ): Promise<Uint8Array> {
-    const page = Math.floor(offset / pageBytes);
-    const start = offset - page * pageBytes;
-    const bytes = await readPage(file, version, page);
-    if (start + length <= pageBytes) {
-      return bytes.subarray(start, start + length);
-    }
-    const next = (page + 1) * pageBytes;
-    return Buffer.concat([
-      bytes.subarray(start),
-      await readPages(file, version, next, offset + length - next),
-    ]);
-  }
-
-  async function readPage(
-    file: TableFile,
-    { identity, id }: FileState & { readonly kind: "usable" },
+  async function cached<T extends Uint8Array | Layout>(
+    { id, opened }: UsableFile,
     page: number,
-  ): Promise<Uint8Array> {
-    const key = pageKey(id, page);
-    const cached = cache.get(key) as Uint8Array | undefined;
-    if (cached) {
-      return cached;
+    read: () => Promise<T>,
+  ): Promise<T> {
+    const content = await read();
+    await requireUnchanged(opened);
+    cache.set(pageKey(id, page), content);
+    return content;
+  }
+
+  async function readBytes(version: UsableFile, offset: number, length: number): Promise<Uint8Array> {
+    const { id, opened } = version;
+    const page = Math.floor(offset / pageBytes);
+    const at = page * pageBytes;
+    const bytes =
+      (cache.get(pageKey(id, page)) as Uint8Array | undefined) ??
+      (await cached(version, page, () =>
+        readFully(opened.handle, at, Math.min(pageBytes, opened.bytes - at)),
+      ));
+    const end = offset + length - at;
+    if (end <= pageBytes) {
+      return bytes.subarray(offset - at, end);
     }
-    let read = reading.get(key);
-    if (!read) {
-      read = readVersion(file, identity, async ({ handle, bytes }) => {
-        const at = page * pageBytes;
-        return readFully(handle, at, Math.min(pageBytes, bytes - at));
-      }).then((content) => {
-        cache.set(key, content);
-        return content;
-      });
-      reading.set(key, read);
-      const forget = () => reading.delete(key);
-      read.then(forget, forget);
-    }
-    return read;
+    const rest = await readBytes(version, at + pageBytes, end - pageBytes);
+    return Buffer.concat([bytes.subarray(offset - at), rest]);
   }
 
   function materials(): readonly Material[] {
@@ -342,35 +261,54 @@ export async function openFiles(
       if (!file) {
         throw new TableMiss("no_table", `there is no table ${name}`);
       }
+      const version = file.state.kind === "usable" ? file.state : await verified(file, signal);
       try {
-        return await openTable(file, signal);
+        const layout =
+          (cache.get(pageKey(version.id, headPage)) as Layout | undefined) ??
+          (await cached(version, headPage, () => readHead(file, version.opened)));
+        return {
+          layout,
+          read: (offset, length) => readBytes(version, offset, length),
+          reject: (error) => reject(file, version, error),
+        };
       } catch (error) {
-        throw reject(file, error);
+        throw reject(file, version, error);
       }
     },
     async [Symbol.asyncDispose]() {
       isClosed = true;
       hasher[Symbol.dispose]();
       await lastVerification;
-      handles.clear();
+      for (const { state } of files.values()) {
+        await (state.kind === "usable" ? state.opened.handle.close() : undefined);
+      }
     },
   };
 }
 
 const pageKey = (id: number, page: number) => id * pagesMax + page;
-
-function closeIfUnused({ opened, users, isEvicted }: KeptHandle): void {
-  if (isEvicted && users === 0) {
-    opened.then(
-      ({ handle }) => handle.close().catch(() => {}),
-      // A file that could not be opened needs no close.
-      () => {},
-    );
-  }
-}
+const problemOf = (error: unknown) => (error instanceof Error ? error.message : String(error));
+const missOf = ({ path }: TableFile, problem: string) =>
+  new TableMiss("unusable_table", `${path}: ${problem}`);
 
 async function readHead({ material, kind }: TableFile, { handle, bytes }: Opened): Promise<Layout> {
   return readLayout(material, kind, await readFully(handle, 0, Math.min(bytes, headBytesMax)), bytes);
+}
+
+async function readContent(file: TableFile): Promise<void> {
+  const opened = await openFile(file.path);
+  try {
+    file.content = await contentOf(opened);
+  } finally {
+    await opened.handle.close();
+  }
+}
+
+async function contentOf(opened: Opened): Promise<string> {
+  const { handle, bytes } = opened;
+  const last = await readFully(handle, Math.max(0, bytes - checksumBytes), checksumBytes);
+  await requireUnchanged(opened);
+  return `${bytes} ${Buffer.from(last).toString("hex")}`;
 }
 
 const keyOf = (name: string, kind: TableKind) => `${name} ${kind}`;
@@ -395,7 +333,7 @@ function identityOf({ dev, ino, size, mtimeNs, ctimeNs }: BigIntStats): string {
   return `${dev} ${ino} ${size} ${mtimeNs} ${ctimeNs}`;
 }
 
-async function requireUnchanged(handle: FileHandle, identity: string): Promise<void> {
+async function requireUnchanged({ handle, identity }: Opened): Promise<void> {
   if (identityOf(await handle.stat({ bigint: true })) !== identity) {
     throw new Error("has changed");
   }
@@ -430,12 +368,4 @@ async function waitFor(
   } finally {
     signal?.removeEventListener("abort", abort);
   }
-}
-
-/** Returns about how many bytes a head takes in memory. */
-function memoryOf({ sides }: Layout): number {
-  return sides.flat().reduce((sum, { values, valueMaps = [] }) => {
-    const symbols = values.kind === "coded" ? 5 * values.left.length : 0;
-    return sum + 2000 + symbols + valueMaps.reduce((bytes, map) => bytes + 2 * map.length, 0);
-  }, 1000);
 }

@@ -9,7 +9,9 @@ export type TableKind = "wdl" | "dtz";
 export interface Layout {
   /** The parts of White and Black to move. A `dtz` table has one side, and so has a symmetric table. */
   readonly sides: readonly (readonly Part[])[];
+  /** Of the whole file. */
   readonly bytes: number;
+  readonly headBytes: number;
 }
 
 /** The values of all positions with one side to move and, if there are pawns, with the leading pawn on one of two files. */
@@ -100,7 +102,8 @@ export function readLayout(material: Material, kind: TableKind, head: Uint8Array
   }
 
   const coded = parts.flat().flatMap(({ values }) => (values.kind === "coded" ? [values] : []));
-  let at = cursor.at();
+  const headBytes = cursor.at();
+  let at = headBytes;
   for (const values of coded) {
     values.indexAt = at;
     at += 6 * values.spans;
@@ -116,7 +119,7 @@ export function readLayout(material: Material, kind: TableKind, head: Uint8Array
   const bytes = Math.ceil(at / 64) * 64 + checksumBytes;
   require(bytes === fileBytes, `has ${fileBytes} bytes, and not the ${bytes} that its head says`);
   const sides = Array.from({ length: sideCount }, (_, side) => parts.map((part) => part[side] as Part));
-  return { sides, bytes };
+  return { sides, bytes, headBytes };
 }
 
 type MutablePart = { -readonly [Key in keyof Part]: Part[Key] } & { readonly flags: number };

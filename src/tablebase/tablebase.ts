@@ -26,15 +26,6 @@ export interface Tablebase extends AsyncDisposable {
   probe(position: Position, options?: ProbeOptions): Promise<TableAnswer<TableResult>>;
   /** Also probes each legal move, and lists the best move first. A move that makes a draw by repetition counts as a draw. */
   probeMoves(position: Position, options?: ProbeOptions): Promise<TableAnswer<TableMoves>>;
-  /**
-   * Plays the best moves of both sides, at most `pliesMax`, and returns them in UCI. Ends at a checkmate, and does not begin if the
-   * position is a draw.
-   */
-  bestLine(
-    position: Position,
-    pliesMax: number,
-    options?: ProbeOptions,
-  ): Promise<TableAnswer<readonly string[]>>;
 }
 
 interface TablesSummary {
@@ -160,11 +151,6 @@ export async function openTablebase(
           moves: ranked.map((move) => tableMoveFrom(position, move)),
         };
       }),
-    bestLine: (position, pliesMax, probeOptions = {}) =>
-      answerOf(async () => {
-        requireKnown(position.board);
-        return playBest(position, pliesMax, tablesFor(probeOptions));
-      }),
     [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
   };
 }
@@ -224,22 +210,4 @@ function occurrencesIn({ root, moves }: Position): Occurrences {
     }
   }
   return seen;
-}
-
-async function playBest(position: Position, pliesMax: number, tables: Tables): Promise<readonly string[]> {
-  const line: string[] = [];
-  let { board } = position;
-  let evaluation = await evaluatePosition(position, tables);
-  let seen = occurrencesIn(position);
-  while (line.length < pliesMax && evaluation.category !== "draw") {
-    const [best] = await rankMoves(board, seen, evaluation, tables);
-    if (!best) {
-      break;
-    }
-    line.push(uciFromMove(board, best.move, position.chess960));
-    ({ after: board, evaluation } = best);
-    seen = best.zeroing ? new Map() : seen;
-    addOccurrence(seen, board);
-  }
-  return line;
 }

@@ -147,21 +147,6 @@ describe("the moves of a position", () => {
   });
 });
 
-describe("the best line", () => {
-  test("ends in a checkmate after as many plies as the distance says", async () => {
-    const answer = await tablebase.bestLine(positionOf(queenWins), 200);
-    const line = answer.kind === "known" ? answer.value : expect.fail(answer.message);
-    expect(line).toHaveLength(11);
-    expect(positionOf(queenWins, { moves: [...line] }).terminal).toMatchObject({ reason: "checkmate" });
-  });
-
-  test("has at most the number of plies that is wanted, and none if the position is a draw", async () => {
-    expect(await tablebase.bestLine(positionOf(queenWins), 3)).toMatchObject({ value: { length: 3 } });
-    const draw = positionOf("8/8/8/8/4k3/8/4P3/4K3 b - - 0 1");
-    expect(await tablebase.bestLine(draw, 200)).toEqual({ kind: "known", value: [] });
-  });
-});
-
 test("a signal that is aborted before the tables are verified makes a miss, and a later probe succeeds", async () => {
   await using fresh = await openTablebase([folder]);
   const position = positionOf(queenWins);
