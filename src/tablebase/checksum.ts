@@ -128,26 +128,17 @@ export function hashOfChunk(chunk: Uint8Array): Uint8Array {
   return bytesOf(sum, sum2, sum3, u64(a + sum3));
 }
 
-/** Beyond this number of chunks the generator uses another function, and no table of five men is so large. */
-export const chunksMax = 28;
+/** For more chunks, the generator uses another function. */
+export const chunksMax = 4;
 
-/** Returns the 16 bytes of the checksum of a table (CityHash128). `hashes` are the hashes of all chunks, one after the other. */
+/** Returns the 16 bytes of the checksum of a table (CityMurmur). `hashes` are the hashes of all chunks, one after the other. */
 export function checksumOf(hashes: Uint8Array): Uint8Array {
   const view = new DataView(hashes.buffer, hashes.byteOffset, hashes.length);
   const word = (at: number) => view.getBigUint64(at, true);
-  const length = hashes.length - 16;
-  const seeds = [word(0) ^ k3, word(8)] as const;
-  return length < 128
-    ? checksumOfFew(word, hashes.length, length, seeds)
-    : checksumOfMany(word, hashes.length, length, seeds);
-}
-
-type Seeds = readonly [low: bigint, high: bigint];
-type Word = (at: number) => bigint;
-
-/** CityMurmur of the bytes from 16 to the end. */
-function checksumOfFew(word: Word, end: number, length: number, seeds: Seeds): Uint8Array {
-  let [a, b] = seeds;
+  const end = hashes.length;
+  const length = end - 16;
+  let a = word(0) ^ k3;
+  let b = word(8);
   let c: bigint;
   let d: bigint;
   if (length === 16) {
@@ -169,47 +160,6 @@ function checksumOfFew(word: Word, end: number, length: number, seeds: Seeds): U
   a = fold(a, c);
   b = fold(d, b);
   return bytesOf(a ^ b, fold(b, a));
-}
-
-/** CityHash128WithSeed of the bytes from 16 to the end, which are at least 128. */
-function checksumOfMany(word: Word, end: number, length: number, seeds: Seeds): Uint8Array {
-  let [x, y] = seeds;
-  let z = u64(BigInt(length) * k1);
-  let at = 16;
-  const v1 = u64(rotate(y ^ k1, 49n) * k1 + word(at));
-  let v: Seeds = [v1, u64(rotate(v1, 42n) * k1 + word(at + 8))];
-  let w: Seeds = [u64(rotate(u64(y + z), 35n) * k1 + x), u64(rotate(u64(x + word(at + 88)), 53n) * k1)];
-
-  const weak = (from: number, a: bigint, b: bigint): Seeds => {
-    const start = u64(a + word(from));
-    const sum = u64(start + word(from + 8) + word(from + 16));
-    const rest = u64(rotate(u64(b + start + word(from + 24)), 21n) + rotate(sum, 44n));
-    return [u64(sum + word(from + 24)), u64(rest + start)];
-  };
-
-  for (; end - at >= 128; ) {
-    for (let half = 0; half < 2; half++, at += 64) {
-      x = u64(rotate(u64(x + y + v[0] + word(at + 8)), 37n) * k1) ^ w[1];
-      y = u64(rotate(u64(y + v[1] + word(at + 48)), 42n) * k1 + v[0] + word(at + 40));
-      z = u64(rotate(u64(z + w[0]), 33n) * k1);
-      v = weak(at, u64(v[1] * k1), u64(x + w[0]));
-      w = weak(at + 32, u64(z + w[1]), u64(y + word(at + 16)));
-      [x, z] = [z, x];
-    }
-  }
-  x = u64(x + rotate(u64(v[0] + z), 49n) * k0);
-  z = u64(z + rotate(w[0], 37n) * k0);
-  for (let tail = end - 32; tail > at - 32; tail -= 32) {
-    y = u64(rotate(u64(x + y), 42n) * k0 + v[1]);
-    const w0 = u64(w[0] + word(tail + 16));
-    x = u64(x * k0 + w0);
-    z = u64(z + w[1] + word(tail));
-    w = [w0, u64(w[1] + v[0])];
-    v = weak(tail, u64(v[0] + z), v[1]);
-  }
-  x = fold(x, v[0]);
-  y = fold(u64(y + z), w[0]);
-  return bytesOf(u64(fold(u64(x + v[1]), w[1]) + y), fold(u64(x + w[1]), u64(y + v[1])));
 }
 
 function bytesOf(...words: readonly bigint[]): Uint8Array {
