@@ -17,6 +17,8 @@ export function trackHistory(chess: Chess, chess960: boolean) {
     root: normalFen(chess, chess960),
     moves: [] as string[],
     occurrences: 1,
+    /** Returns how often a position has occurred since `root`. */
+    occurrencesOf: (position: Chess) => seen.get(repetitionKey(position)) ?? 0,
     add(uci: string): void {
       history.moves.push(uci);
       if (chess.halfmoves === 0) {
@@ -24,9 +26,8 @@ export function trackHistory(chess: Chess, chess960: boolean) {
         history.moves = [];
         seen = new Map();
       }
-      const key = repetitionKey(chess);
-      history.occurrences = (seen.get(key) ?? 0) + 1;
-      seen.set(key, history.occurrences);
+      history.occurrences = history.occurrencesOf(chess) + 1;
+      seen.set(repetitionKey(chess), history.occurrences);
     },
   };
   return history;

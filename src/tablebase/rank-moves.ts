@@ -1,5 +1,5 @@
 import type { Chess } from "chessops/chess";
-import { type LegalMove, legalMovesOf, repetitionKey } from "../chess/moves.ts";
+import { type LegalMove, legalMovesOf } from "../chess/moves.ts";
 import { type Category, categoryOf, clockMax } from "./outcome.ts";
 import { afterMove, isZeroing, type Probe, probe, type Tables } from "./probe.ts";
 
@@ -8,9 +8,6 @@ export interface Evaluation extends Probe {
   /** Undefined if there are legal moves. */
   readonly end?: "checkmate" | "stalemate";
 }
-
-/** How often each position has occurred since the last capture or pawn move. */
-export type Occurrences = Map<string, number>;
 
 export interface RankedMove {
   readonly move: LegalMove;
@@ -50,10 +47,13 @@ async function decidesNow(chess: Chess, { result }: Probe, tables: Tables): Prom
   return false;
 }
 
-/** Evaluates all legal moves. The best move is the first. */
+/**
+ * Evaluates all legal moves. The best move is the first.
+ * @param occurrencesOf returns how often a position has occurred since the last capture or pawn move
+ */
 export async function rankMoves(
   chess: Chess,
-  seen: Occurrences,
+  occurrencesOf: (chess: Chess) => number,
   { category }: Evaluation,
   tables: Tables,
 ): Promise<readonly RankedMove[]> {
@@ -66,7 +66,7 @@ export async function rankMoves(
       after,
       evaluation,
       zeroing: isZeroing(chess, move),
-      repetition: (seen.get(repetitionKey(after)) ?? 0) >= 2,
+      repetition: occurrencesOf(after) >= 2,
     });
   }
   return (category === "win" ? withShortestWinning(ranked) : ranked).toSorted(compare);
@@ -123,10 +123,4 @@ const isCheckmate = ({ evaluation }: RankedMove) => evaluation.end === "checkmat
 /** The longest way to the next capture or pawn move is best. */
 function compareLosses(one: RankedMove, other: RankedMove): number {
   return Number(one.zeroing) - Number(other.zeroing) || pliesOf(other) - pliesOf(one);
-}
-
-/** Adds a position to those that have occurred. */
-export function addOccurrence(seen: Occurrences, chess: Chess): void {
-  const key = repetitionKey(chess);
-  seen.set(key, (seen.get(key) ?? 0) + 1);
 }

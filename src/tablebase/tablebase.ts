@@ -1,6 +1,7 @@
 import { Chess } from "chessops/chess";
 import { parseFen } from "chessops/fen";
 import { makeSan } from "chessops/san";
+import { trackHistory } from "../chess/history.ts";
 import { moveFromText, uciFromMove } from "../chess/moves.ts";
 import type { Color, Position } from "../chess/position.ts";
 import { type FilesOptions, openFiles } from "./files.ts";
@@ -8,14 +9,7 @@ import { type Material, piecesOf } from "./material.ts";
 import { type MissReason, TableMiss } from "./miss.ts";
 import type { Category } from "./outcome.ts";
 import type { Tables } from "./probe.ts";
-import {
-  addOccurrence,
-  type Evaluation,
-  evaluate,
-  type Occurrences,
-  type RankedMove,
-  rankMoves,
-} from "./rank-moves.ts";
+import { type Evaluation, evaluate, type RankedMove, rankMoves } from "./rank-moves.ts";
 
 /** Exact results of positions with few men, from Syzygy tables. */
 export interface Tablebase extends AsyncDisposable {
@@ -198,16 +192,15 @@ function tableMoveFrom({ board, chess960 }: Position, ranked: RankedMove): Table
   };
 }
 
-function occurrencesIn({ root, moves }: Position): Occurrences {
+function occurrencesIn({ root, moves, chess960 }: Position): (chess: Chess) => number {
   const chess = Chess.fromSetup(parseFen(root).unwrap()).unwrap();
-  const seen: Occurrences = new Map();
-  addOccurrence(seen, chess);
+  const history = trackHistory(chess, chess960);
   for (const uci of moves) {
     const move = moveFromText(chess, uci);
     if (move) {
       chess.play(move);
-      addOccurrence(seen, chess);
+      history.add(uci);
     }
   }
-  return seen;
+  return history.occurrencesOf;
 }
