@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { openTablebase, type Tablebase } from "../../src/tablebase/tablebase.ts";
 import { syzygyTables } from "../support/python-chess/syzygy-tables.ts";
 import { differencesOf } from "../tablebase/python-chess/compare-endings.ts";
+import { playOutWins } from "../tablebase/python-chess/play-out.ts";
 import { budgetOf, countFromEnv } from "./budget.ts";
 import { startProgress } from "./progress.ts";
 import { type Referee, startReferee } from "./referee/referee.ts";
@@ -42,3 +43,20 @@ test("results and distances of random endings equal those of python-chess", asyn
   }
   progress.done(compared, "");
 });
+
+test.each(["KPvK", "KQvK"])(
+  "every position of %s with a white king on c3 equals python-chess",
+  async (name) => {
+    const endings = await referee.listEndings(folder, name, 18);
+    expect(endings.length).toBeGreaterThan(2000);
+    expect(await differencesOf(tablebase, endings)).toEqual([]);
+  },
+);
+
+test.each(["KBNvK", "KQvKR", "KRvKP", "KPvK", "KPvKP", "KRvKN"])(
+  "wins of %s are won within the fifty-move rule against the longest defence of python-chess, and are cursed beyond it",
+  async (name) => {
+    const endings = await referee.setUpEndings(folder, name, seed, 10 * positionsPerRound);
+    await playOutWins(tablebase, referee, folder, endings, 4);
+  },
+);
