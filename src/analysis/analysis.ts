@@ -56,12 +56,28 @@ export const requestBounds = {
 
 export const batchItemsMax: number = 200;
 
-/** If the request has no limit, returns the default limit of the engine. If only the nodes are limited, the depth is undefined. */
+/** The largest limits that the plan of a caller allows. */
+export interface AllowedLimits {
+  readonly depthMax: number;
+  readonly nodesMax: number;
+}
+
+/**
+ * If the request has no limit, returns the default limit of the engine, reduced to the allowed limit: a plan refuses only what a
+ * caller asks for. If only the nodes are limited, the depth is undefined.
+ */
 export function searchLimitOf(
   { depth, nodes }: Pick<AnalysisRequest, "depth" | "nodes">,
   { defaultLimit }: Pick<EngineBuild, "defaultLimit">,
+  { depthMax, nodesMax }: AllowedLimits,
 ): SearchLimit {
-  return depth === undefined && nodes === undefined ? defaultLimit : { depth, nodes };
+  return depth === undefined && nodes === undefined
+    ? { depth: atMost(defaultLimit.depth, depthMax), nodes: atMost(defaultLimit.nodes, nodesMax) }
+    : { depth, nodes };
+}
+
+function atMost(limit: number | undefined, maximum: number): number | undefined {
+  return limit === undefined ? undefined : Math.min(limit, maximum);
 }
 
 export interface Warning {

@@ -5,11 +5,12 @@ import { readSearchMoves } from "../chess/search-moves.ts";
 import { movesAtOnce, validatePosition, validatePositionInSlices } from "../chess/validate-position.ts";
 import type { Catalog } from "../engine/catalog.ts";
 import type { EngineBuild } from "../engine/engine.ts";
-import { profileOf } from "../engine/profiles.ts";
+import { profileOf, type SearchLimit } from "../engine/profiles.ts";
 import { errorFromViolations } from "../errors/errors.ts";
 import { echo } from "../text/echo.ts";
 import { type BeginWork, inTurns } from "../thread/time-slices.ts";
 import {
+  type AllowedLimits,
   type AnalysisRequest,
   requestBounds,
   searchLimitOf,
@@ -28,6 +29,7 @@ export interface KnownEngines {
 export async function validateRequest(
   request: AnalysisRequest,
   engines: KnownEngines,
+  allowed: AllowedLimits,
   check?: () => void,
 ): Promise<ValidatedRequest> {
   const { fen, moves, options } = request;
@@ -35,7 +37,7 @@ export async function validateRequest(
   if (validation.kind === "violations") {
     throw errorFromPositionViolations(validation);
   }
-  return validateSearch(request, validation.position, engines.catalog);
+  return validateSearch(request, validation.position, engines.catalog, allowed);
 }
 
 /** Uses `position` instead of the `fen` and `moves` of the request. */
@@ -43,18 +45,20 @@ export function validateSearch(
   request: AnalysisRequest,
   position: Position,
   catalog: Catalog,
+  allowed: AllowedLimits,
 ): ValidatedRequest {
   const searchMoves = validateSearchMoves(request, position);
   const build = chooseBuild(request, catalog);
   checkVariant(position, build);
   checkDepth(request, build);
   const options = validateOptions(request.options, build.options);
+  const limit = searchLimitOf(request, build, allowed);
   const multipv = request.multipv ?? requestBounds.multipv.default;
   return {
     position,
     movesPlayed: request.moves.length,
     build,
-    ...searchLimitOf(request, build),
+    ...limit,
     multipv,
     movetimeMs: request.movetimeMs,
     searchMoves,
@@ -63,7 +67,7 @@ export function validateSearch(
       ...position.warnings.map(withWayOut),
       ...(position.terminal
         ? []
-        : warningsOf(request, build, multipv, linesMaxOf(position, searchMoves), options.weakened)),
+        : warningsOf(request, limit, multipv, linesMaxOf(position, searchMoves), options.weakened)),
     ],
   };
 }
@@ -189,15 +193,14 @@ function linesMaxOf({ legalMoveCount }: Position, searchMoves: ValidatedRequest[
 
 function warningsOf(
   { depth, nodes, movetimeMs }: AnalysisRequest,
-  { defaultLimit }: EngineBuild,
+  applied: SearchLimit,
   multipv: number,
   { linesMax, because }: LinesMax,
   weakened: boolean,
 ): readonly Warning[] {
   const warnings: Warning[] = [];
   if (movetimeMs !== undefined && depth === undefined && nodes === undefined) {
-    const [field, limit] =
-      defaultLimit.depth === undefined ? ["nodes", defaultLimit.nodes] : ["depth", defaultLimit.depth];
+    const [field, limit] = applied.depth === undefined ? ["nodes", applied.nodes] : ["depth", applied.depth];
     const more = field === "depth" ? "set a greater depth" : "set more nodes";
     warnings.push({
       code: `default_${field}_applied`,

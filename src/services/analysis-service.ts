@@ -83,18 +83,18 @@ export function createAnalysisService(
         const { catalog, available } = known;
         return messageFromVersions(catalog, available);
       },
-      async getPrice(message) {
+      async getPrice(message, { account }) {
         const { depth, multipv, movetimeMs } = message;
         const nodes = numberFromLong(message.nodes);
         const asked = [depth, nodes, multipv, movetimeMs].some((limit) => limit !== undefined);
         const { defaultBuild } = known.catalog.latest;
         const limits = {
-          ...searchLimitOf({ depth, nodes }, defaultBuild),
+          ...searchLimitOf({ depth, nodes }, defaultBuild, account.plan.limits),
           multipv: multipv ?? requestBounds.multipv.default,
           movetimeMs,
         };
         const typicalMs = analyzer.expectMs(defaultBuild, limits);
-        const estimate = estimateOf(limits, plans, typicalMs);
+        const estimate = estimateOf({ ...limits, depth, nodes }, plans, typicalMs);
         return {
           operation: "eval",
           unit: "call",

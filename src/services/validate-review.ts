@@ -1,5 +1,5 @@
 import type { ReviewLimits } from "../access/over-plan.ts";
-import type { AnalysisRequest, ValidatedRequest } from "../analysis/analysis.ts";
+import type { AllowedLimits, AnalysisRequest, ValidatedRequest } from "../analysis/analysis.ts";
 import { type KnownEngines, validateSearch } from "../analysis/validate-request.ts";
 import { costOfBytes, errorFromViolations, KibitzError, type Violation, withCost } from "../errors/errors.ts";
 import {
@@ -28,15 +28,20 @@ interface ReadReview {
   readonly limits: ReviewLimits;
 }
 
+interface ReviewSetting {
+  readonly engines: KnownEngines;
+  readonly allowed: AllowedLimits;
+  readonly turn: Turn;
+}
+
 /** Throws a KibitzError if the game, engine or path is invalid. */
 export async function readReview(
   sent: SentGame,
   search: AnalysisRequest,
-  { catalog }: KnownEngines,
-  turn: Turn,
+  { engines: { catalog }, allowed, turn }: ReviewSetting,
 ): Promise<ReadReview> {
   const { game, pointer, shortened } = await readGame(sent, turn);
-  const { depth, nodes, multipv: lines } = validateSearch(search, game.start, catalog);
+  const { depth, nodes, multipv: lines } = validateSearch(search, game.start, catalog, allowed);
   const plies = game.moves.length;
   return { game, search, limits: { depth, nodes, lines, plies, pointer, shortened } };
 }
@@ -44,14 +49,13 @@ export async function readReview(
 /** Builds the positions of a review that the caller's plan allows. */
 export async function validateReview(
   { game: legal, search }: ReadReview,
-  { catalog }: KnownEngines,
-  turn: Turn,
+  { engines: { catalog }, allowed, turn }: ReviewSetting,
 ): Promise<ValidatedReview> {
   const game = await inTurns(withPositions(legal), turn);
   const requests: ValidatedRequest[] = [];
   for (const position of game.positions) {
     await turn();
-    requests.push(validateSearch(search, position, catalog));
+    requests.push(validateSearch(search, position, catalog, allowed));
   }
   return { game, requests };
 }

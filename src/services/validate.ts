@@ -56,12 +56,13 @@ export function createValidate({ access, engines, beginWork }: ValidateOptions) 
 
   /** Validates the request, and checks the limits of the plan. The caller has already checked the rules in the proto file. */
   async function request(message: RequestMessage, call: ReadCall): Promise<ValidatedRequest> {
+    const { plan } = call.account;
     const cost = costOf(message);
     const check = beginCheck(call, cost);
     check();
     try {
-      const validated = await validateRequest(requestFromMessage(message), engines, check);
-      refuseExcess((one) => excessOf(validated, one), call.account.plan, cost);
+      const validated = await validateRequest(requestFromMessage(message), engines, plan.limits, check);
+      refuseExcess((one) => excessOf(validated, one), plan, cost);
       return validated;
     } catch (thrown) {
       throw thrown instanceof KibitzError ? withCost(thrown, cost) : thrown;
@@ -76,11 +77,12 @@ export function createValidate({ access, engines, beginWork }: ValidateOptions) 
 
   /** Validates the review, and checks the limits of the plan. The caller has already checked the rules in the proto file. */
   async function review(message: ReviewMessage, call: ReadCall): Promise<ValidatedReview> {
+    const { plan } = call.account;
     const turn = beginWork(beginCheck(call, costOf(message)));
-    const read = await readReview(message, searchOfReview(message), engines, turn);
+    const read = await readReview(message, searchOfReview(message), { engines, allowed: plan.limits, turn });
     const { limits } = read;
-    refuseExcess((one) => excessOfReview(limits, one), call.account.plan, costOfMoves(limits.plies));
-    return validateReview(read, engines, turn);
+    refuseExcess((one) => excessOfReview(limits, one), plan, costOfMoves(limits.plies));
+    return validateReview(read, { engines, allowed: plan.limits, turn });
   }
 
   function batchSize(items: number, { plan }: Account): void {

@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { openPlan } from "../../src/access/plans.ts";
 import {
   type AnalysisRequest,
   cacheKeyOf,
@@ -18,7 +19,7 @@ import { analysisFromEvent } from "./analysis-from-event.ts";
 import { doneOf, knownEngines, lineOf, requestOf, snapshotOf, validated } from "./made-up.ts";
 
 const keyOf = async (overrides: Partial<AnalysisRequest>) =>
-  cacheKeyOf(await validateRequest(requestOf(overrides), knownEngines([buildOf()])));
+  cacheKeyOf(await validateRequest(requestOf(overrides), knownEngines([buildOf()]), openPlan.limits));
 const keyOfRequest = (overrides: Partial<ValidatedRequest>) => cacheKeyOf(validated(overrides));
 
 const allMoves = [..."abcdefgh"]
@@ -83,7 +84,9 @@ test("a position in a review and a request with the same moves have the same cac
   const positions = [positionOf(startFen)];
   inOneGo(playGame(positionOf(startFen), moves, (position) => positions.push(position)));
   const { catalog } = knownEngines([buildOf()]);
-  const ofReview = positions.map((position) => cacheKeyOf(validateSearch(requestOf({}), position, catalog)));
+  const ofReview = positions.map((position) =>
+    cacheKeyOf(validateSearch(requestOf({}), position, catalog, openPlan.limits)),
+  );
   const ofMoves = await Promise.all(positions.map((_, ply) => keyOf({ moves: moves.slice(0, ply) })));
   expect(ofMoves).toEqual(ofReview);
 });

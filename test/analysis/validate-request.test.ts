@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { openPlan } from "../../src/access/plans.ts";
 import type { AnalysisRequest } from "../../src/analysis/analysis.ts";
 import { requestBounds } from "../../src/analysis/analysis.ts";
 import { createPositionCache, validateRequest } from "../../src/analysis/validate-request.ts";
@@ -14,9 +15,10 @@ const full = buildOf();
 const lite = buildOf({ id: "stockfish-19-lite", net: "lite" });
 const native = buildOf({ id: "stockfish-18", version: "18", path: "native" });
 const builds = [full, lite, native];
+const allowed = openPlan.limits;
 
 const validate = (overrides: Partial<AnalysisRequest>) =>
-  validateRequest(requestOf(overrides), knownEngines(builds));
+  validateRequest(requestOf(overrides), knownEngines(builds), allowed);
 
 async function refusalOf(overrides: Partial<AnalysisRequest>): Promise<KibitzError> {
   const error = await validate(overrides).catch((thrown: unknown) => thrown);
@@ -56,13 +58,25 @@ describe("a request", () => {
   describe("for an engine without depth", () => {
     const lc0 = buildOf({ ...{ id: "leela", family: "lc0", path: "native" as const, reproducible: false } });
     const ask = (overrides: Partial<AnalysisRequest>) =>
-      validateRequest(requestOf({ engine: "leela", ...overrides }), knownEngines([full, lc0]));
+      validateRequest(requestOf({ engine: "leela", ...overrides }), knownEngines([full, lc0]), allowed);
 
     test("a request without a limit gets the default limit of the engine", async () => {
       expect(await ask({})).toMatchObject({ depth: undefined, nodes: 100, warnings: [] });
       const warnings = [{ code: "default_nodes_applied", field: "nodes" }];
       expect(await ask({ movetimeMs: 500 })).toMatchObject({ nodes: 100, movetimeMs: 500, warnings });
       expect(await ask({ nodes: 7 })).toMatchObject({ depth: undefined, nodes: 7 });
+    });
+
+    test("the plan of the caller reduces the default limit, and not the limits of the request", async () => {
+      const within = (overrides: Partial<AnalysisRequest>) =>
+        validateRequest(requestOf({ engine: "leela", ...overrides }), knownEngines([full, lc0]), {
+          depthMax: 20,
+          nodesMax: 30,
+        });
+      const warnings = [{ message: expect.stringContaining("default nodes of 30 also applies") }];
+      expect(await within({})).toMatchObject({ depth: undefined, nodes: 30, warnings: [] });
+      expect(await within({ movetimeMs: 500 })).toMatchObject({ nodes: 30, warnings });
+      expect(await within({ nodes: 40 })).toMatchObject({ nodes: 40 });
     });
 
     test.each([{ depth: 14 }, { depth: 1, nodes: 5 }])(
@@ -82,7 +96,7 @@ describe("a request", () => {
         path: "native",
         unavailableReason: "the command lc0 does not exist.",
       });
-      const refused = validateRequest(requestOf({ engine: "gone" }), knownEngines([full, gone]));
+      const refused = validateRequest(requestOf({ engine: "gone" }), knownEngines([full, gone]), allowed);
       await expect(refused).rejects.toMatchObject({
         code: "unknown_engine",
         violations: [
@@ -115,11 +129,11 @@ describe("a request", () => {
     const old = knownEngines([buildOf({ options: [] })]);
     // The castling letters H and F name files, which makes the position Chess960.
     const fen = "bqnb1rkr/pp3ppp/3ppn2/2p5/5P2/P2P4/NPP1P1PP/BQ1BNRKR w HFhf - 2 9";
-    await expect(validateRequest(requestOf({ fen }), old)).rejects.toMatchObject({
+    await expect(validateRequest(requestOf({ fen }), old, allowed)).rejects.toMatchObject({
       code: "invalid_option",
       violations: [{ pointer: "/engine", message: expect.stringContaining("does not play Chess960") }],
     });
-    expect((await validateRequest(requestOf({ fen }), engines)).position.chess960).toBe(true);
+    expect((await validateRequest(requestOf({ fen }), engines, allowed)).position.chess960).toBe(true);
   });
 });
 
@@ -141,7 +155,7 @@ describe("engine and path", () => {
 
   test("the engine path auto prefers the native build of an engine", async () => {
     const twin = buildOf({ path: "native" });
-    const validated = await validateRequest(requestOf(), knownEngines([full, twin]));
+    const validated = await validateRequest(requestOf(), knownEngines([full, twin]), allowed);
     expect(validated.build).toBe(twin);
   });
 
@@ -164,14 +178,18 @@ describe("engine and path", () => {
     ["latest", 'No engine can run on the path "native" here'],
   ])("the error message says that %s has no native build", async (engine, words) => {
     const engines = knownEngines([full, lite]);
-    await expect(validateRequest(requestOf({ engine, path: "native" }), engines)).rejects.toThrow(words);
+    await expect(validateRequest(requestOf({ engine, path: "native" }), engines, allowed)).rejects.toThrow(
+      words,
+    );
   });
 
   test.each([
     ["", "`engine` is empty: the engines are latest, "],
     ["deep-thought", 'There is no engine "deep-thought" here: the engines are latest, '],
   ])("the unknown engine %j is refused with a complete sentence", async (engine, words) => {
-    await expect(validateRequest(requestOf({ engine }), knownEngines([full, lite]))).rejects.toThrow(words);
+    await expect(validateRequest(requestOf({ engine }), knownEngines([full, lite]), allowed)).rejects.toThrow(
+      words,
+    );
   });
 
   test.each(["", "Stockfish-19", "stockfish-20", "LATEST", "stockfish-19 "])(
