@@ -1,3 +1,4 @@
+import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import type { EngineBackend, EngineBuild } from "../../../src/engine/engine.ts";
@@ -107,10 +108,30 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
  * checkout that belongs to root.
  */
 export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
+  return `${copiedCommand(folder, "run.js")} none ${iterationMs} learned`;
+}
+
+function copiedCommand(folder: string, script: string): string {
   const engine = "test/support/fake-engine";
   const node = "node_modules/node/bin/node";
   const copy = copyCheckout(join(folder, "fake-engine"), ["package.json", engine, node, ...needed]);
-  return `exec "${join(copy, node)}" "${join(copy, engine, "run.js")}" none ${iterationMs} learned`;
+  return `exec "${join(copy, node)}" "${join(copy, engine, script)}"`;
+}
+
+/**
+ * Writes the file for `KIBITZ_ENGINES` into the folder, and returns its path. The engine `leela` behaves like Lc0, and has one
+ * instance, so that each of its searches has another score. The engine `gone` is left out, because its command is missing.
+ */
+export function describeFakeLc0(folder: string): string {
+  const command = join(folder, "lc0");
+  writeFileSync(command, `#!/bin/sh\n${copiedCommand(folder, "fake-lc0.ts")} 0\n`, { mode: 0o755 });
+  const file = join(folder, "engines.json");
+  const engines = [
+    { id: "leela", command, instances: 1 },
+    { id: "gone", command: join(folder, "missing") },
+  ];
+  writeFileSync(file, JSON.stringify({ engines }));
+  return file;
 }
 
 /** Returns a command that runs an engine that behaves like Lc0. Its first search takes `slowMs` longer. */
