@@ -25,14 +25,10 @@ export function testBackendTimes(
       session = await backend.start(build, forever);
       await session.search(jobOf({ fen: middleGame, depth: 8 }), forever);
     });
-    /**
-     * Returns the threads that take part in a search. A native engine reads commands in its first thread and searches in its
-     * second thread.
-     */
+    /** Returns the threads that take part in a search. An engine reads commands in one thread, and may search in another. */
     const threadsOfSearch = () => {
       const [pid = 0] = enginesRunning();
-      const threads = readdirSync(`/proc/${pid}/task`).map(Number);
-      return [process.pid, ...(backend.path === "native" ? threads : [pid])];
+      return [process.pid, ...readdirSync(`/proc/${pid}/task`).map(Number)];
     };
     afterAll(() => session?.[Symbol.asyncDispose]());
 
