@@ -107,7 +107,7 @@ const engineRules: Rules = {
       isObjectOf(json, optionsMax, /^(?!(multipv|uci_chess960|uci_showwdl)$)(?!.*\bvalue\b)[ -~]{1,100}$/i),
     items: {
       must: "must be a number, true, false, or a text of at most 4096 characters without control characters",
-      fits: (json) => ["number", "boolean"].includes(typeof json) || text(0, 4096).fits(json),
+      fits: (json) => Number.isFinite(json) || typeof json === "boolean" || text(0, 4096).fits(json),
     },
   }),
   instances: optionally(integer(1, 64)),

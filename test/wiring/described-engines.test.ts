@@ -98,6 +98,14 @@ describe("a file of engines", () => {
     expect(pointersOf({ ...engine, ...change })).toEqual([`/engines/0${pointer}`]);
   });
 
+  test("an option that is a number beyond all bounds is refused", () => {
+    const text = JSON.stringify({ engines: [{ ...engine, options: { Hash: 1 } }] }).replace(":1}", ":1e400}");
+    expect(enginesFromJson(text, "/")).toMatchObject({
+      kind: "violations",
+      violations: [{ pointer: "/engines/0/options/Hash" }],
+    });
+  });
+
   test("a misspelt field is refused with the most similar name", () => {
     expect(faultsOf({ ...engine, memory: 100 })[0]?.message).toContain("`memory_mb`");
   });
