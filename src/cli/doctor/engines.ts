@@ -56,7 +56,7 @@ export async function* checkEngines(config: Config, signal: AbortSignal): AsyncI
       if (build.unavailableReason !== undefined) {
         continue;
       }
-      yield await buildFinding(build, engines, config.threads, signal);
+      yield await buildFinding(build, engines, signal);
     }
     yield* checkLatest(engines.catalog, config);
   } catch (error) {
@@ -70,10 +70,10 @@ export async function* checkEngines(config: Config, signal: AbortSignal): AsyncI
 async function buildFinding(
   build: EngineBuild,
   { catalog, search }: Engines,
-  threads: number,
   signal: AbortSignal,
 ): Promise<Finding> {
   const { id, path, name } = build;
+  const { threads } = build.settings;
   const profile = profileOf(build.family);
   try {
     const session = { search: (job: SearchJob, ended: AbortSignal) => search(build, job, ended) };
@@ -98,12 +98,12 @@ const nativeProcessors: readonly string[] = ["x64", "arm64"];
 
 /** Suggests a native build if `latest` is a WebAssembly build on a processor for which native builds exist. */
 export function* checkLatest(
-  catalog: Pick<Catalog, "latest" | "versions">,
+  catalog: Pick<Catalog, "latest" | "versions" | "usable">,
   config: Pick<Config, "nativeEngines">,
   processor: string = process.arch,
   isInstallable = wouldInstallHelp,
 ): Iterable<Finding> {
-  const { latest, versions } = catalog;
+  const { latest, usable } = catalog;
   if (latest.defaultBuild.path === "native" || !nativeProcessors.includes(processor)) {
     return;
   }
@@ -115,7 +115,11 @@ export function* checkLatest(
     );
     return;
   }
-  const native = versions.find(({ defaultBuild }) => defaultBuild.path === "native");
+  const { family } = latest.defaultBuild;
+  // Another family is no replacement: Maia, for example, answers human moves.
+  const native = usable.find(
+    ({ defaultBuild }) => defaultBuild.path === "native" && defaultBuild.family === family,
+  );
   const other = native
     ? `make ${native.id}, which is native, the default with KIBITZ_DEFAULT_ENGINE`
     : "install Debian's package `stockfish`, and make its version the default with KIBITZ_DEFAULT_ENGINE";

@@ -56,6 +56,15 @@ test.each([
     [wasm, older],
     /in KIBITZ_NATIVE_ENGINES; or make stockfish-17\.1, which is native, the default with KIBITZ_DEFAULT_ENGINE/,
   ],
+  [
+    "no engine of another family, and no engine that was left out",
+    [
+      wasm,
+      buildOf({ id: "maia-1500", family: "lc0", path: "native" }),
+      buildOf({ id: "broken", path: "native", unavailableReason: "the command does not exist." }),
+    ],
+    /or install Debian's package `stockfish`/,
+  ],
 ])("kibitz doctor recommends a native build if latest is WebAssembly: %s", (_, builds, advice) => {
   expect([...checkLatest(createCatalog(builds, undefined), named, "x64")]).toEqual([
     {
