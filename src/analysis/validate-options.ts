@@ -1,4 +1,5 @@
 import type { EngineOption, OptionValues } from "../engine/engine.ts";
+import { isWeakened } from "../engine/weakened.ts";
 import { refuseViolations, type Violation, violationsMax } from "../errors/errors.ts";
 import { echo, nameOfJson } from "../text/echo.ts";
 import { pointerStep } from "../text/json-pointer.ts";
@@ -24,10 +25,10 @@ export function validateOptions(
   }
   const options = given as OptionValues;
   if (violations.length === 0) {
-    violations.push(...contradictions(options));
+    violations.push(...contradictions(options, byName));
   }
   refuseViolations(violations);
-  return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(options, byName) };
+  return { options, effectiveOptions: effectiveOf(options, byName), weakened: isWeakened(declared, options) };
 }
 
 /** Removes options that have their default value. Removes the variant, because the position already contains the variant. */
@@ -76,7 +77,10 @@ function violationsOfValue(option: EngineOption, value: unknown): Violation[] {
     : violation(`must be an integer from ${minimum} to ${maximum}`, { type: "integer", minimum, maximum });
 }
 
-function contradictions(values: OptionValues): readonly Violation[] {
+function contradictions(
+  values: OptionValues,
+  declared: ReadonlyMap<string, EngineOption>,
+): readonly Violation[] {
   if (values.uci_elo === undefined) {
     return [];
   }
@@ -85,19 +89,13 @@ function contradictions(values: OptionValues): readonly Violation[] {
     code: "invalid_option",
     message,
   });
+  const isLimited = values.uci_limit_strength ?? declared.get("uci_limit_strength")?.default;
   return [
-    ...(values.uci_limit_strength === true
+    ...(isLimited === true
       ? []
       : [violation('`uci_elo` has no effect without `uci_limit_strength`: add "uci_limit_strength": true.')]),
     ...(values.skill_level === undefined
       ? []
       : [violation("`uci_elo` and `skill_level` both set the playing strength: send only one of them.")]),
   ];
-}
-
-function isWeakened(values: OptionValues, declared: ReadonlyMap<string, EngineOption>): boolean {
-  const skill = declared.get("skill_level");
-  const full = skill?.kind === "integer" ? skill.maximum : undefined;
-  const level = values.skill_level;
-  return values.uci_limit_strength === true || (level !== undefined && level !== full);
 }

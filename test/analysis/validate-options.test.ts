@@ -35,6 +35,24 @@ describe("options are taken over as they are, and those in effect are known", ()
   );
 });
 
+describe("an engine whose defaults limit its strength is weakened, unless the caller sets the full strength", () => {
+  const limited = options.map((option) =>
+    option.kind === "boolean" && option.name === "uci_limit_strength" ? { ...option, default: true } : option,
+  );
+  const unskilled = options.map((option) =>
+    option.kind === "integer" && option.name === "skill_level" ? { ...option, default: 3 } : option,
+  );
+  test.each<[what: string, given: object, declared: typeof options, weakened: boolean]>([
+    ["a low skill level", {}, unskilled, true],
+    ["a low skill level and the highest of the caller", { skill_level: 20 }, unskilled, false],
+    ["a limited strength", {}, limited, true],
+    ["a limited strength and the rating of the caller", { uci_elo: 1500 }, limited, true],
+    ["a limited strength, which the caller switches off", { uci_limit_strength: false }, limited, false],
+  ])("%s", (_, given, declared, weakened) => {
+    expect(validateOptions({ ...given }, declared).weakened).toBe(weakened);
+  });
+});
+
 describe("options are refused, never clamped", () => {
   const integer = (minimum: number, maximum: number) => ({ type: "integer", minimum, maximum });
 

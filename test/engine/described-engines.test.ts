@@ -160,6 +160,32 @@ describe("how a described engine is started", () => {
     expect(build.options.find(({ name }) => name === "skill_level")?.default).toBe(5);
   });
 
+  test("the options Threads and Hash of a description may also be texts", async () => {
+    const options = { Threads: "2", Hash: "64" };
+    const { build } = await only(described(fake({ name: "Stockfish 1.0", learned: true }), { options }));
+    expect(build).toMatchObject({ settings: { threads: 2, hashMb: 64 }, reproducible: false });
+  });
+
+  test.each<[options: EngineDescription["options"]]>([
+    [{ "Skill Level": 3 }],
+    [{ UCI_LimitStrength: true, UCI_Elo: 1500 }],
+  ])("an engine that plays below its full strength with %j is not reproducible", async (options) => {
+    const { build, warnings } = await only(
+      described(fake({ name: "Stockfish 1.0", learned: true }), { options }),
+    );
+    expect(build).toMatchObject({ reproducible: false, selfTestNodes: undefined });
+    expect(warnings).toEqual([]);
+  });
+
+  test.each<[value: number]>([[-5], [1.5], [1e300], [99_999_999_999]])(
+    "an engine that is left out because of the hash %d is still listed with valid numbers",
+    async (value) => {
+      const { build } = await only(described(fake({}), { options: { Hash: value } }));
+      expect(build.unavailableReason).toContain('the option "Hash" must be an integer from 1 to');
+      expect(build.settings).toEqual(settings);
+    },
+  );
+
   test.each<[options: EngineDescription["options"], reason: string]>([
     [{ Fil: "x" }, 'the engine has no option "Fil": did you mean `File`?'],
     [{ "Skill Level": 21 }, 'the option "Skill Level" must be an integer from 0 to 20, not "21".'],

@@ -6,6 +6,7 @@ import type { EngineBuild, EngineLaunch, EngineSettings, OptionTexts } from "../
 import { fingerprintFiles } from "../../file-integrity.ts";
 import { profileOf, type SearchLimit } from "../../profiles.ts";
 import type { Sandbox } from "../../sandbox/sandbox.ts";
+import { int32Of } from "../../uci/options.ts";
 import { identify, leftOutBuild } from "./identify.ts";
 import type { UciStart } from "./start-native.ts";
 
@@ -93,12 +94,14 @@ function publicReason(reason: string, { command, files }: EngineDescription): st
 
 const reasonMaxChars = 300;
 
-/** The options of an engine that Kibitz knows as settings. */
+/** The options of an engine that Kibitz knows as settings. An invalid value is ignored here: the engine is left out. */
 function settingsOf({ Threads, Hash }: EngineDescription["options"], usual: EngineSettings): EngineSettings {
-  return {
-    threads: typeof Threads === "number" ? Threads : usual.threads,
-    hashMb: typeof Hash === "number" ? Hash : usual.hashMb,
-  };
+  return { threads: sizeFrom(Threads) ?? usual.threads, hashMb: sizeFrom(Hash) ?? usual.hashMb };
+}
+
+function sizeFrom(value: number | boolean | string | undefined): number | undefined {
+  const size = int32Of(String(value));
+  return size !== undefined && size >= 0 ? size : undefined;
 }
 
 function launchOf(

@@ -3,6 +3,7 @@ import { type EngineBuild, EngineFailure } from "../../engine.ts";
 import type { FileIntegrity } from "../../file-integrity.ts";
 import { identityFromName, profileOf } from "../../profiles.ts";
 import { selfTest } from "../../self-test.ts";
+import { isWeakened } from "../../weakened.ts";
 import type { UciStart } from "./start-native.ts";
 
 type Found = Omit<EngineBuild, "unavailableReason">;
@@ -22,11 +23,14 @@ export async function identify(
   }
   const { threads } = launch.settings;
   const profile = profileOf(identity.family);
-  const selfTestNodes = await selfTest(session, profile, threads, signal);
+  const nodes = await selfTest(session, profile, threads, signal);
+  // An engine below its full strength chooses moves at random, even if two searches were equal.
+  const weakened = isWeakened(session.info.options);
+  const selfTestNodes = weakened ? undefined : nodes;
   // Throw if a file was replaced after its digest was computed.
   await integrity.assertUnchanged();
   const reproducible = selfTestNodes !== undefined;
-  if (!reproducible && profile.isReproducible && threads === 1) {
+  if (!reproducible && profile.isReproducible && threads === 1 && !weakened) {
     const { id: engine } = identity;
     log.warn(
       { engine, path: "native" },
