@@ -1,5 +1,6 @@
 import type { EngineBuild, EnginePath } from "./engine.ts";
 import { preferredFamily } from "./profiles.ts";
+import { isWeakened } from "./weakened.ts";
 
 export interface Catalog {
   /** Versions of a family are together, newest first. The family of `latest` is first. */
@@ -128,18 +129,21 @@ function areAlike(native: EngineBuild, wasm: EngineBuild): boolean {
   return native.settings.threads > 1 || native.selfTestNodes === wasm.selfTestNodes;
 }
 
-/** False for a version with a lite network, because `latest` prefers a full network. */
+/** False for a version with a lite network, or below its full strength, because `latest` prefers a strong engine. */
 function isStable({ defaultBuild, deprecated }: EngineVersion): boolean {
-  return (
-    isRelease(defaultBuild.version) && defaultBuild.net === "full" && !deprecated && canRun(defaultBuild)
-  );
+  const { version, net, options } = defaultBuild;
+  return isRelease(version) && net === "full" && !isWeakened(options) && !deprecated && canRun(defaultBuild);
 }
 
-/** Sorts older versions first, then lite networks before full networks, then by id. */
+/**
+ * Sorts older versions first, then lite networks before full networks, then by id. A described engine is before a found engine
+ * of the same version, so that a description alone does not change `latest`.
+ */
 function compareBuilds(a: EngineBuild, b: EngineBuild): number {
   return (
     compareVersions(a.version, b.version) ||
     Number(a.net === "full") - Number(b.net === "full") ||
+    Number(a.launch === undefined) - Number(b.launch === undefined) ||
     compareText(a.id, b.id)
   );
 }

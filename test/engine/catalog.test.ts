@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { createCatalog } from "../../src/engine/catalog.ts";
 import type { EngineBuild, EnginePath } from "../../src/engine/engine.ts";
-import { buildOf } from "./build-of.ts";
+import { buildOf, launchOf, options } from "./build-of.ts";
 
 /** Parses a short description of a build, such as `wasm 19`, `native 15.1`, `wasm 19 lite` or `native arasan-25`. */
 function build(text: string): EngineBuild {
@@ -123,6 +123,33 @@ describe("latest", () => {
     const { latest, resolve } = catalog(debian, id);
     expect(latest.id).toBe(id);
     expect(resolve("latest", "auto")).toMatchObject({ kind: "build", build: { id } });
+  });
+});
+
+describe("described engines", () => {
+  const found = build("wasm 19");
+  const same = { ...build("native 19"), id: "weights", launch: launchOf() };
+  const weak = {
+    ...build("native 20"),
+    id: "weak",
+    launch: launchOf(),
+    options: options.map((option) =>
+      option.name === "skill_level" && option.kind === "integer" ? { ...option, default: 1 } : option,
+    ),
+  };
+
+  test("latest is no described engine of the same version, whatever the id of the described engine", () => {
+    expect(createCatalog([same, found], undefined).latest.id).toBe("stockfish-19");
+  });
+
+  test("latest is no engine below its full strength if there is another engine", () => {
+    expect(createCatalog([weak, found], undefined).latest.id).toBe("stockfish-19");
+    expect(createCatalog([weak], undefined).latest.id).toBe("weak");
+  });
+
+  test("a request for latest and the path native gets an engine of full strength", () => {
+    const { resolve } = createCatalog([weak, found, same], undefined);
+    expect(resolve("latest", "native")).toEqual({ kind: "build", build: same });
   });
 });
 
