@@ -37,6 +37,16 @@ function foldRecorded(name: string, limits: Limits) {
 const depthsOf = (snapshots: readonly Snapshot[]) => snapshots.map(({ depth }) => depth);
 const firstMovesOf = (snapshot: Snapshot | undefined) => snapshot?.lines.map(({ moves }) => moves[0]);
 
+test.each(["iterations", "tree"] as const)(
+  "a line with a mate in no moves is ignored, because only a finished game has this score: %s",
+  (reports) => {
+    const lines = ["info depth 1 score cp 3 pv e2e4", "info depth 2 score mate 0 pv d2d4"];
+    const { complete, final } = foldOf(lines, { lineCount: 1, movetimeMs: 1000, reports });
+    expect(complete).toHaveLength(1);
+    expect(firstMovesOf(final)).toEqual(["e2e4"]);
+  },
+);
+
 describe("output of Stockfish for three lines to depth 6", () => {
   test.each([
     ["stockfish-15.1", ["e1g1", "b1d2", "b2b3"], 4089],

@@ -152,6 +152,10 @@ function lineFromInfo(info: UciInfo): EngineLine | undefined {
   if (depth === undefined || score === undefined || pv.length === 0) {
     return undefined;
   }
+  // A mate in no moves is the score of a finished game, which has no search.
+  if (score.kind === "mate" && score.mate === 0) {
+    return undefined;
+  }
   return {
     depth,
     seldepth: info.seldepth ?? depth,
