@@ -1,4 +1,4 @@
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { type WasmBuild, wasmBuilds } from "../../src/engine/backends/wasm/builds.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { profileOf } from "../../src/engine/profiles.ts";
@@ -10,8 +10,8 @@ const forever = new AbortController().signal;
 const lite = wasmBuilds.find(({ id }) => id === "stockfish-19-lite") as WasmBuild;
 const fast = lite.fast ?? expect.fail("no fast build");
 
-/** Starts the engine of a row. Returns the build, and the warnings of the log. */
-async function start(row: WasmBuild, options: { readonly fast?: boolean } = {}) {
+/** Finds the build of a row. Also returns the backend, and the warnings of the log. */
+async function discover(row: WasmBuild, options: { readonly fast?: boolean } = {}) {
   const warnings: unknown[] = [];
   const log = { ...silentLog, warn: (...line: readonly unknown[]) => void warnings.push(line) };
   const backend = createWasmBackend({ hashMb: 4, threads: 1 }, noSandbox, undefined, {
@@ -20,6 +20,12 @@ async function start(row: WasmBuild, options: { readonly fast?: boolean } = {}) 
     log,
   });
   const [build = expect.fail("no build")] = await backend.discover(forever);
+  return { backend, build, warnings };
+}
+
+/** Starts the engine of a row. Returns the build, and the warnings of the log. */
+async function start(row: WasmBuild, options: { readonly fast?: boolean } = {}) {
+  const { backend, build, warnings } = await discover(row, options);
   await using session = await backend.start(build, forever);
   expect(await selfTest(session, profileOf("stockfish"), 1, forever)).toBe(lite.selfTestNodes);
   return { build, warnings };
@@ -60,6 +66,25 @@ test.each<[string, WasmBuild, string]>([
     ]);
   },
 );
+
+test("two engines that start at the same time both become engines of the npm package if the fast build does not run", async () => {
+  const row = { ...lite, fast: { ...fast, network: { ...fast.network, sha256: wrong } } };
+  const { backend, build, warnings } = await discover(row);
+  const [one, other] = await Promise.allSettled([
+    backend.start(build, forever),
+    backend.start(build, forever),
+  ]);
+  onTestFinished(async () => {
+    for (const started of [one, other]) {
+      if (started.status === "fulfilled") {
+        await started.value[Symbol.asyncDispose]();
+      }
+    }
+  });
+  expect([one.status, other.status]).toEqual(["fulfilled", "fulfilled"]);
+  expect(build.sha256).toBe(lite.pin.digested);
+  expect(warnings.length).toBe(1);
+});
 
 test("the build of the npm package runs if the package of the fast build is not installed", async () => {
   const { build } = await start({ ...lite, fast: { ...fast, package: "kibitz-no-such-package" } });

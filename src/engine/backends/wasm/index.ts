@@ -19,15 +19,19 @@ export function createWasmBackend(
   { log = silentLog, ...options }: WasmOptions = {},
 ): EngineBackend {
   async function start(build: WasmEngine, signal: AbortSignal) {
+    // Read this value now, because another start of the build may fall back while this start runs.
+    const isHosted = build.hosted !== undefined;
     const engine = hearRefusal(createChildProcess(commandOfWasm(build, sandbox)));
     try {
       return await createUciSession(build.settings, engine, times, signal);
     } catch (error) {
-      if (build.hosted === undefined || build.fallBack === undefined || !endedAtStart(error)) {
+      if (!isHosted || build.fallBack === undefined || !endedAtStart(error)) {
         throw error;
       }
       const reason = engine.refusal() ?? error.message;
-      log.warn({ engine: build.id, path: build.path, error: reason }, "a slower build runs instead");
+      if (build.slowerBecause === undefined) {
+        log.warn({ engine: build.id, path: build.path, error: reason }, "a slower build runs instead");
+      }
       const slower = { ...build.fallBack(reason), settings: build.settings };
       await slower.assertGenuine();
       return start(slower, signal);
