@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   statSync,
   symlinkSync,
   writeFileSync,
@@ -67,6 +68,23 @@ test("a copied file with a wrong digest is not used, and the error names the fil
   await expect(copyOnce(files, cache)).rejects.toThrow(
     `${dirname(copy)} does not match the digest in its name; delete it`,
   );
+});
+
+test("files that were renamed are copied again, because their content is found by name", async () => {
+  const cache = join(createFolder(), "kibitz");
+  const folder = createFolder();
+  const [engine, network, renamed] = ["engine", "a.pb", "b.pb"].map((name) => join(folder, name)) as [
+    string,
+    string,
+    string,
+  ];
+  writeFileSync(engine, "engine");
+  writeFileSync(network, "weights");
+  await copyOnce([engine, network], cache);
+  renameSync(network, renamed);
+  const [, copy = ""] = await copyOnce([engine, renamed], cache);
+  expect(basename(copy)).toBe("b.pb");
+  expect(readFileSync(copy, "utf8")).toBe("weights");
 });
 
 test.each<[what: string, create: (cache: string) => void]>([
