@@ -132,6 +132,7 @@ async function remove({ positionals, host }: CommandInput): Promise<number> {
   for await (const file of removeInstalled(id, loadConfig(host.env))) {
     host.stdout.write(`deleted ${withoutControls(file)}\n`);
   }
+  host.stderr.write("Restart a server that runs: it still uses the deleted engine.\n");
   return exitCode.ok;
 }
 

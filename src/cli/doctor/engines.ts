@@ -1,3 +1,5 @@
+import { basename, dirname } from "node:path";
+import { installFoldersIn } from "../../engine/backends/native/install-folders.ts";
 import type { Catalog } from "../../engine/catalog.ts";
 import type { EngineBuild, SearchJob } from "../../engine/engine.ts";
 import type { Engines } from "../../engine/engines.ts";
@@ -43,7 +45,10 @@ export async function* checkEngines(config: Config, signal: AbortSignal): AsyncI
     warn({ engine, file, error }, message) {
       if (file !== undefined) {
         const setting = engine === undefined ? "KIBITZ_NATIVE_ENGINES" : "KIBITZ_ENGINES";
-        const advice = `The service starts without it: replace the file, or correct ${setting}.`;
+        const way = isInstalled(String(file), config)
+          ? `delete it with \`kibitz engines remove ${basename(String(file))}\`, and install the engine again`
+          : `replace the file, or correct ${setting}`;
+        const advice = `The service starts without it: ${way}.`;
         const name = engine === undefined ? "" : `${engine}, `;
         leftOut.push(note("engines", `${name}${file}: ${message} (${error})`, advice));
       }
@@ -65,6 +70,11 @@ export async function* checkEngines(config: Config, signal: AbortSignal): AsyncI
     const advice = "`npm install` brings Stockfish; KIBITZ_NATIVE_ENGINES names binaries of your own.";
     yield bad("engines", messageOf(error), advice);
   }
+}
+
+/** True if `kibitz engines install` has installed the file. */
+function isInstalled(file: string, { dataHome }: Pick<Config, "dataHome">): boolean {
+  return Object.values(installFoldersIn(dataHome)).includes(dirname(file));
 }
 
 async function buildFinding(
