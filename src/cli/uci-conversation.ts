@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { createClient } from "@connectrpc/connect";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import manifest from "../../package.json" with { type: "json" };
+import { profileOf } from "../engine/profiles.ts";
 import { ask } from "./ask.ts";
 import type { CommandInput } from "./command.ts";
 import { engineOptionsOf } from "./engine-option.ts";
@@ -35,6 +36,7 @@ export async function converse({ input, lines, say, onGreeting }: ConversationSe
       name: service.host === undefined ? engine.name : `${engine.name} at ${service.host}`,
       author: engine.author,
       options: engineOptionsOf(engine),
+      hasDepth: profileOf(engine.family).hasDepth,
     },
     watch: (request, signal) => streamEvaluate({ ...template, ...request }, { signal }),
     say,

@@ -2,7 +2,7 @@ import { type AnalysisRequest, type Engine, Path } from "../../../gen/chess/anal
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/echo.ts";
 
-/** `latest` means the default engine, or the newest engine with the requested path. Throws KibitzError if no engine matches. */
+/** `latest` means the default engine, or the newest engine with the requested path. Throws KibitzError if no engine matches, or if the engine cannot run. */
 export function chooseEngine(
   engines: readonly Engine[],
   { engine: id = "latest", path }: Pick<AnalysisRequest, "engine" | "path">,
@@ -16,6 +16,10 @@ export function chooseEngine(
   if (engine === undefined) {
     const ids = engines.map((one) => one.id).join(", ");
     throw new KibitzError("unknown_engine", `There is no engine "${echo(id)}": the engines are ${ids}.`);
+  }
+  const reasons = engine.paths.map(({ unavailableReason }) => unavailableReason);
+  if (reasons[0] !== undefined && !reasons.includes(undefined)) {
+    throw new KibitzError("unknown_engine", `The engine "${engine.id}" cannot run here: ${reasons[0]}`);
   }
   return engine;
 }

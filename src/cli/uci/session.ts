@@ -27,6 +27,8 @@ interface SessionSetting {
     readonly name: string;
     readonly author: string;
     readonly options: readonly ApiOption[];
+    /** False if the engine refuses a depth. */
+    readonly hasDepth: boolean;
   };
   /** The last message has a stop reason. Throws KibitzError if the service rejects the search. */
   readonly watch: (request: SearchRequest, signal: AbortSignal) => AsyncIterable<StreamEvaluateResponse>;
@@ -185,7 +187,12 @@ export function createSession({ engine, watch, say, version, overheadMs }: Sessi
     };
     const { multipv, overheadMs } = options;
     const taskNow = () => {
-      const task = taskOfGo(command, { turn, bounds, options: { multipv, overheadMs } });
+      const task = taskOfGo(command, {
+        turn,
+        bounds,
+        options: { multipv, overheadMs },
+        hasDepth: engine.hasDepth,
+      });
       task.notes.forEach(note);
       return task;
     };

@@ -38,10 +38,12 @@ interface TaskSetting {
   readonly turn: Color;
   readonly bounds: Bounds;
   readonly options: Pick<Options, "multipv" | "overheadMs">;
+  /** False if the engine refuses a depth. */
+  readonly hasDepth: boolean;
 }
 
 /** If the command has no limit for depth or nodes, only the time and the limits of the plan end the search. */
-export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
+export function taskOfGo(go: Go, { turn, bounds, options, hasDepth }: TaskSetting): Task {
   const notes = [...go.notes];
   const inside = (name: string, wanted: number, maximum: number) => {
     const nearest = Math.min(Math.max(wanted, 1), maximum);
@@ -50,14 +52,21 @@ export function taskOfGo(go: Go, { turn, bounds, options }: TaskSetting): Task {
     }
     return nearest;
   };
-  const depth = go.depth === undefined ? undefined : inside("go depth", go.depth, bounds.depth);
+  const depth = go.depth === undefined || !hasDepth ? undefined : inside("go depth", go.depth, bounds.depth);
   const nodes = go.nodes === undefined ? undefined : inside("go nodes", go.nodes, bounds.nodes);
   const multipv = inside("MultiPV", options.multipv, bounds.multipv);
   const time = timeOf();
   const waitsFor = go.infinite ? "stop" : go.ponder ? "ponderhit" : undefined;
   // The clock does not run while the search waits for `stop` or `ponderhit`.
   const searchMs = waitsFor === undefined && time ? time.searchMs : bounds.movetimeMs;
-  const isOpen = depth === undefined && nodes === undefined;
+  const hasOtherLimit =
+    nodes !== undefined || time !== undefined || waitsFor !== undefined || go.mate !== undefined;
+  const isDepthReplaced = go.depth !== undefined && !hasDepth && !hasOtherLimit;
+  if (go.depth !== undefined && !hasDepth) {
+    const instead = isDepthReplaced ? "its default limit ends the search" : "only the other limits count";
+    notes.push(`go depth ${go.depth}: this engine does not search by depth, so ${instead}`);
+  }
+  const isOpen = depth === undefined && nodes === undefined && !isDepthReplaced;
   return {
     limits: {
       multipv,

@@ -1,11 +1,13 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import { checkLatest, checkSandbox } from "../../../src/cli/doctor/engines.ts";
+import { checkEngines, checkLatest, checkSandbox } from "../../../src/cli/doctor/engines.ts";
 import { createCatalog } from "../../../src/engine/catalog.ts";
 import { loadConfig } from "../../../src/wiring/config.ts";
 import { buildOf } from "../../engine/build-of.ts";
+import { describeFakeLc0 } from "../../support/fake-engine/index.ts";
 import { testWith } from "../../support/needs.ts";
+import { quickestSettings } from "../../support/quickest-settings.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
@@ -20,6 +22,22 @@ testWith("namespaces", "util-linux")(
     expect(existsSync(dataDir)).toBe(false);
   },
 );
+
+test("kibitz doctor names an engine that was left out with its file and reason, and tests the others", async () => {
+  const config = loadConfig({ ...quickestSettings, KIBITZ_ENGINES: describeFakeLc0(folder) });
+  const findings = await Array.fromAsync(checkEngines(config, new AbortController().signal));
+  const missing = join(folder, "missing");
+  expect(findings).toContainEqual({
+    part: "engines",
+    state: "note",
+    found: `gone, ${missing}: described engine left out (the command ${missing} does not exist)`,
+    advice: "The service starts without it: replace the file, or correct KIBITZ_ENGINES.",
+  });
+  const leela = findings.filter(({ found }) => found.startsWith("leela (native): "));
+  expect(leela).toMatchObject([{ state: "good", found: expect.stringContaining("passes its self-test") }]);
+  expect(findings.filter(({ found }) => found.startsWith("gone"))).toHaveLength(1);
+  expect(findings.some(({ state }) => state === "bad")).toBe(false);
+});
 
 const wasm = buildOf({ id: "stockfish-19", version: "19", path: "wasm" });
 const native = buildOf({ id: "stockfish-19", version: "19", path: "native" });

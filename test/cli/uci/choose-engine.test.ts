@@ -9,6 +9,7 @@ const { engines } = create(ListEnginesResponseSchema, {
     { id: "stockfish-20", paths: [{ path: Path.NATIVE }] },
     { id: "stockfish-19", latest: true, paths: [{ path: Path.WASM }] },
     { id: "stockfish-17.1", paths: [{ path: Path.NATIVE }] },
+    { id: "gone", paths: [{ path: Path.NATIVE, unavailableReason: "the command lc0 does not exist." }] },
   ],
 });
 const chosenFor = (request: { engine?: string; path?: Path }) =>
@@ -25,6 +26,12 @@ test.each([
 
 test("kibitz uci refuses an unknown engine, and lists the engines of the service", () => {
   expect(() => chosenFor({ engine: "stockfish-3" })).toThrow(
-    'There is no engine "stockfish-3": the engines are stockfish-20, stockfish-19, stockfish-17.1.',
+    'There is no engine "stockfish-3": the engines are stockfish-20, stockfish-19, stockfish-17.1, gone.',
+  );
+});
+
+test("kibitz uci refuses an engine that was left out, with the reason", () => {
+  expect(() => chosenFor({ engine: "gone" })).toThrow(
+    'The engine "gone" cannot run here: the command lc0 does not exist.',
   );
 });

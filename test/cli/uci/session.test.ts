@@ -19,6 +19,26 @@ describe("the greeting", () => {
   });
 });
 
+describe("an engine without depth", () => {
+  test.each([
+    ["go depth 5", { multipv: 1 }, "its default limit ends the search"],
+    ["go depth 5 nodes 7", { multipv: 1, nodes: 7n }, "only the other limits count"],
+    ["go depth 5 movetime 900", { nodes: 1_000_000_000n, movetimeMs: expect.any(Number) }, "only the other"],
+    ["go depth 5 infinite", { nodes: 1_000_000_000n, movetimeMs: 60_000 }, "only the other limits count"],
+  ])("%s sends no depth, and an info string says which limits count", async (command, limits, words) => {
+    const { hear, last } = talk({ hasDepth: false });
+    expect(notesOf(await hear(command))).toEqual([
+      expect.stringContaining(`go depth 5: this engine does not search by depth, so ${words}`),
+    ]);
+    expect(last().request).toMatchObject(limits);
+    expect(last().request).not.toHaveProperty("depth");
+    if (command === "go depth 5") {
+      expect(last().request).not.toHaveProperty("nodes");
+      expect(last().request).not.toHaveProperty("movetimeMs");
+    }
+  });
+});
+
 describe("a request", () => {
   test("a UCI search sends the position, the moves, the limits and the options to the service", async () => {
     const { hear, last } = talk();

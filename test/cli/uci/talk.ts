@@ -44,11 +44,11 @@ interface Talk {
   last(): ScriptedSearch;
 }
 
-export function talk(): Talk {
+export function talk({ hasDepth = true } = {}): Talk {
   const heard: string[] = [];
   const searches: ScriptedSearch[] = [];
   const session = createSession({
-    engine: { name: "Stockfish 19", author: "the Stockfish developers", options: declared },
+    engine: { name: "Stockfish 19", author: "the Stockfish developers", options: declared, hasDepth },
     watch(request, signal) {
       return new ReadableStream<StreamEvaluateResponse>({
         start(stream) {

@@ -2,6 +2,7 @@ import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { runKibitz } from "../../cli/run-kibitz.ts";
+import { startUci } from "../../cli/uci/start-session.ts";
 import { newMessage, send } from "../../protocols/mcp/messages.ts";
 import { describeFakeLc0 } from "../../support/fake-engine/index.ts";
 import { useApp } from "../../support/running-app.ts";
@@ -159,6 +160,27 @@ describe.each(["local", "--url"])("an engine without depth through the command l
     expect(code).toBe(0);
     expect(answers).toMatchObject([byDefault, byDefault]);
     expectOwnSearches(answers);
+  });
+
+  test("kibitz uci searches by the default limit instead of a depth, and says so", async () => {
+    const args = ["--engine", "leela", ...(where === "local" ? [] : ["--url", app.url])];
+    const uci = startUci(args, "uci", env);
+    uci.say("position startpos", "go depth 5");
+    const heard = await uci.until(/^bestmove [a-h]/);
+    expect(heard).toContainEqual(expect.stringMatching(/^info string go depth 5: .*its default limit/));
+    expect(heard.at(-2)).toMatch(/ nodes 100 /);
+    uci.hangUp();
+    expect(await uci.ended).toBe(0);
+  });
+
+  test("kibitz engines lists the default limit, and an engine that was left out with its reason", async () => {
+    const { stdout } = await runKibitz(["engines", ...(where === "local" ? [] : ["--url", app.url])], env);
+    expect(stdout).toMatch(
+      /^leela\n(?: .*\n)*? {2}limit {4}nodes 100\n {2}results {2}equal searches may differ\n/m,
+    );
+    expect(stdout).toMatch(
+      /^gone\n(?: .*\n)*? {2}missing {2}native: the command missing does not exist\.\n/m,
+    );
   });
 
   test("kibitz review sends no depth by default, and prints the warning", async () => {
