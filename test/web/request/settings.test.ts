@@ -46,6 +46,11 @@ test("every setting becomes a field of the request", () => {
   });
 });
 
+test("for an engine whose usual limit is a number of nodes, the request has no depth", () => {
+  const { depth: _, ...others } = requestFromSettings(all, options);
+  expect(requestFromSettings(all, options, "nodes")).toEqual(others);
+});
+
 test("a request in plain JSON becomes settings", () => {
   const plain = {
     fen: "startpos",

@@ -1,4 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import { type Search, StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { usePage } from "../page.ts";
 import { ProblemView } from "../problem/problem-view.tsx";
 import { settingsFromPlain } from "../request/settings.ts";
@@ -51,10 +52,18 @@ export function SearchPanel() {
             wanted={isUnderWay(state) ? (request.search.value.multipv ?? 1) : 0}
           />
           <Figures evaluations={analysis.evaluations.value} />
+          {evaluation?.search && mayDiffer(evaluation.search) && (
+            <p class="quiet-text">Another search of this position may have another result.</p>
+          )}
         </>
       )}
     </section>
   );
+}
+
+/** True if an equal search may differ, although neither search reaches a time limit. */
+function mayDiffer({ stopReason, deterministic }: Search): boolean {
+  return (stopReason === StopReason.DEPTH || stopReason === StopReason.NODES) && !deterministic;
 }
 
 function Buttons() {

@@ -55,7 +55,7 @@ export function InputField({ type, minimum, maximum, usual, ...field }: InputFie
 }
 
 interface ChoiceFieldProps extends FieldProps {
-  readonly choices: readonly (readonly [value: string, label: string])[];
+  readonly choices: readonly (readonly [value: string, label: string, state?: "disabled"])[];
 }
 
 export function ChoiceField({ choices, usual = choices[0]?.[0] ?? "", ...field }: ChoiceFieldProps) {
@@ -73,8 +73,8 @@ export function ChoiceField({ choices, usual = choices[0]?.[0] ?? "", ...field }
         }
       >
         {known || <option value={value}>{value}</option>}
-        {choices.map(([choice, shown]) => (
-          <option key={choice} value={choice}>
+        {choices.map(([choice, shown, state]) => (
+          <option key={choice} value={choice} disabled={state === "disabled"}>
             {shown}
           </option>
         ))}

@@ -1,16 +1,25 @@
 import { usePage } from "../page.ts";
 import { CheckField, ChoiceField, InputField } from "./field.tsx";
 import type { OptionField } from "./option-fields.ts";
-import { type NumberName, optionPrefix, paths, usualDepth } from "./settings.ts";
+import { type NumberName, optionPrefix, paths } from "./settings.ts";
 import "./request-form.css";
 
 type SettingName = NumberName | "engine" | "path" | "search_moves" | "options";
 
-const inView: readonly SettingName[] = ["depth", "multipv", "engine"];
-const folded: readonly SettingName[] = ["movetime_ms", "nodes", "path", "search_moves", "options"];
+/** An engine whose usual limit is a number of nodes has no field for the depth. */
+const namesFor = {
+  depth: {
+    inView: ["depth", "multipv", "engine"],
+    folded: ["movetime_ms", "nodes", "path", "search_moves", "options"],
+  },
+  nodes: {
+    inView: ["nodes", "multipv", "engine"],
+    folded: ["movetime_ms", "path", "search_moves", "options"],
+  },
+} as const satisfies Record<string, Record<string, readonly SettingName[]>>;
 
 const numbers = {
-  depth: { label: "Depth", usual: String(usualDepth) },
+  depth: { label: "Depth" },
   multipv: { label: "Lines", usual: "1" },
   movetime_ms: { label: "Time in ms" },
   nodes: { label: "Nodes" },
@@ -28,6 +37,7 @@ export function RequestForm({ only }: { readonly only?: readonly SettingName[] }
       ))}
     </div>
   );
+  const { inView, folded } = namesFor[request.usualLimit.value.name];
   const isWanted = (name: SettingName) => only?.includes(name) ?? true;
   const more = folded.filter(isWanted);
   const set = more.filter(isSet).length;
@@ -66,6 +76,8 @@ function Setting({ name }: { readonly name: SettingName }) {
       return <Options />;
     default: {
       const maximum = request.planMaximum(name);
+      const limit = request.usualLimit.value;
+      const usual = limit.name === name ? String(Math.min(limit.value, maximum ?? limit.value)) : undefined;
       const hint = maximum && `max. ${grouped(maximum)}`;
       return (
         <InputField
@@ -74,6 +86,7 @@ function Setting({ name }: { readonly name: SettingName }) {
           minimum={1}
           maximum={maximum}
           hint={hint || undefined}
+          usual={usual}
           {...numbers[name]}
         />
       );
@@ -93,9 +106,11 @@ function EngineField() {
         ["latest", latest ? `${latest.name} (latest)` : "Latest"],
         ...engines.map(({ id, name, paths }) => {
           const isAlone = engines.filter((other) => other.name === name).length === 1;
-          const isLeftOut = paths.every(({ unavailableReason }) => unavailableReason !== undefined);
           const shown = isAlone ? name : `${name} (${id})`;
-          return [id, isLeftOut ? `${shown}, not available` : shown] as const;
+          const reasons = paths.map(({ unavailableReason }) => unavailableReason);
+          return reasons.includes(undefined)
+            ? ([id, shown] as const)
+            : ([id, `${shown}, not available: ${reasons[0]}`, "disabled"] as const);
         }),
       ]}
     />

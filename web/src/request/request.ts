@@ -8,6 +8,8 @@ import {
   requestFromSettings,
   type SearchRequest,
   type Settings,
+  type UsualLimit,
+  usualDepth,
 } from "./settings.ts";
 
 export interface RequestState {
@@ -17,9 +19,14 @@ export interface RequestState {
   /** Undefined until the engines are loaded, or if the service does not have the engine. */
   readonly engine: ReadonlySignal<Engine | undefined>;
   readonly options: ReadonlySignal<readonly OptionField[] | undefined>;
+  /** The limit of the selected engine. Until the engines are loaded, the limit of most engines. */
+  readonly usualLimit: ReadonlySignal<UsualLimit>;
   /** Fields to add to an analysis request: `{ fen, ...search.value }`. */
   readonly search: ReadonlySignal<SearchRequest>;
-  /** True if the page cannot send a request yet, because the types of the engine options are not loaded. */
+  /**
+   * True if the page cannot send a request yet, because the settings contain an option or a depth, and the engines are not
+   * loaded: the options have types, and some engines refuse a depth.
+   */
   readonly isWaiting: ReadonlySignal<boolean>;
   /** Returns the largest value that the caller's plan allows. Returns undefined until the plan is loaded. */
   planMaximum(name: NumberName): number | undefined;
@@ -33,6 +40,10 @@ export function createRequestState({ offer, account }: Pick<Client, "offer" | "a
     return offer.engines.value?.engines.find((one) => one.id === id);
   });
   const options = computed(() => engine.value && optionFields(engine.value.optionsSchema));
+  const usualLimit = computed<UsualLimit>(() => {
+    const { case: name, value } = engine.value?.defaultLimit?.limit ?? {};
+    return name === undefined ? { name: "depth", value: usualDepth } : { name, value: Number(value) };
+  });
   return {
     settings,
     set(name, text) {
@@ -41,11 +52,12 @@ export function createRequestState({ offer, account }: Pick<Client, "offer" | "a
     },
     engine,
     options,
-    search: computed(() => requestFromSettings(settings.value, options.value)),
+    usualLimit,
+    search: computed(() => requestFromSettings(settings.value, options.value, usualLimit.value.name)),
     isWaiting: computed(
       () =>
         offer.engines.value === undefined &&
-        Object.keys(settings.value).some((name) => name.startsWith(optionPrefix)),
+        Object.keys(settings.value).some((name) => name === "depth" || name.startsWith(optionPrefix)),
     ),
     planMaximum(name) {
       const limits = account.limits.value;

@@ -12,6 +12,12 @@ export type SearchRequest = Omit<
 
 export type NumberName = "depth" | "multipv" | "movetime_ms" | "nodes";
 
+/** The limit of a search without settings. If `name` is `nodes`, the engine may refuse a depth. */
+export interface UsualLimit {
+  readonly name: "depth" | "nodes";
+  readonly value: number;
+}
+
 /** The depth of a search without settings. A test compares this number with the service. */
 export const usualDepth = 14;
 
@@ -49,12 +55,15 @@ export function settingsFromPlain({ options, search_moves: moves, lines, ...plai
 /**
  * Omits a number that its field cannot represent. The service validates all other values.
  * @param options the options of the selected engine; undefined until the engines are loaded
+ * @param limit the name of the engine's usual limit. If it is `nodes`, the depth is omitted, and stays in the settings for
+ * other engines
  */
 export function requestFromSettings(
   settings: Settings,
   options: readonly OptionField[] | undefined,
+  limit: UsualLimit["name"] = "depth",
 ): SearchRequest {
-  const depth = uint32(settings.depth);
+  const depth = limit === "depth" ? uint32(settings.depth) : undefined;
   const multipv = uint32(settings.multipv);
   const movetimeMs = uint32(settings.movetime_ms);
   const nodes = /^\d{1,18}$/.test(settings.nodes ?? "") ? settings.nodes : undefined;

@@ -154,10 +154,11 @@ export function createReview({ game, client, request }: Deps) {
 
   const endEffect = effect(() => {
     const pgn = game.reviewed.value;
+    const isWaiting = request.isWaiting.value;
     untracked(() => {
       if (pgn === undefined) {
         forget();
-      } else if (pgn !== asked.peek()?.pgn) {
+      } else if (pgn !== asked.peek()?.pgn && !isWaiting) {
         void run(requestOf(pgn));
       }
     });
@@ -168,9 +169,9 @@ export function createReview({ game, client, request }: Deps) {
     batch(() => {
       asked.value = undefined;
       game.review(pgn);
-      // The effect above runs only if the text changes, so start the review here.
+      // The effect above runs only if the text changes, or at the end of the wait, so start the review here.
       const text = game.reviewed.peek();
-      if (text !== undefined) {
+      if (text !== undefined && !request.isWaiting.peek()) {
         void run(requestOf(text));
       }
     });
@@ -188,8 +189,11 @@ export function createReview({ game, client, request }: Deps) {
     const score = scoreOf(node);
     const { best } = moves.value[node.ply] ?? {};
     const lines = best?.score ? [{ rank: 1, score: best.score, moves: best.moves, san: best.san }] : [];
-    const depth = state.kind === "done" ? state.review.search?.limits?.depth : undefined;
-    const search = depth === undefined ? undefined : { depth, stopReason: StopReason.DEPTH, cached: true };
+    const { limits, deterministic } = (state.kind === "done" && state.review.search) || {};
+    const search = limits?.depth !== undefined && {
+      ...{ depth: limits.depth, stopReason: StopReason.DEPTH, cached: true },
+      ...(deterministic && { deterministic }),
+    };
     return score && create(EvaluateResponseSchema, { score, lines, ...(search && { search }) });
   }
 

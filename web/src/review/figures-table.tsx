@@ -54,6 +54,7 @@ export function FiguresTable() {
           {[
             engine.name,
             ...(search.limits?.depth === undefined ? [] : [`depth ${search.limits.depth}`]),
+            ...(search.limits?.nodes === undefined ? [] : [`${search.limits.nodes} nodes`]),
             `${search.positions} positions${search.cached > 0 ? ` (${search.cached} from cache)` : ""}`,
           ].join(", ")}
         </p>
