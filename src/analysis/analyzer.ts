@@ -206,6 +206,9 @@ export function createAnalyzer({
       const enter = (signal: AbortSignal) =>
         inSpan("queue", { signal }, () => places.enter(signal, onWaiting));
 
+      /** False if the build has fallen back to another one, so that another build has searched than the one in the key. */
+      const isCurrent = (made: string) => made === cacheKeyOf(request);
+
       /** Resolves with undefined if the search was set back, and must run again. */
       async function searchIn(slot: Slot): Promise<SharedState | undefined> {
         const done = await searchHolding(slot);
@@ -218,7 +221,7 @@ export function createAnalyzer({
         expectedTimes.learn(build, job, done);
         meter?.search({ path: build.path, queueMs, ...done });
         const last = stateOf(done, slot, queueMs);
-        if (key !== undefined && last.result().deterministic) {
+        if (key !== undefined && isCurrent(key) && last.result().deterministic) {
           keep(key, request, last.result());
         }
         return last;
@@ -280,7 +283,16 @@ export function createAnalyzer({
             }
           }
         }
-        const flight = { key, flightKey, enter, search: searchIn, signal, streamed: streamed.signal };
+        const isKeyCurrent = () => isCurrent(key);
+        const flight = {
+          key,
+          isKeyCurrent,
+          flightKey,
+          enter,
+          search: searchIn,
+          signal,
+          streamed: streamed.signal,
+        };
         return await sharing.run(flight);
       } catch (error) {
         throw error instanceof EngineFailure ? errorFromFailure(error) : error;

@@ -35,6 +35,8 @@ export interface SharedState {
 /** This node runs the search only if no other node has the result or runs an equal search. */
 export interface SharedFlight {
   readonly key: string;
+  /** False if another build than the build of `key` has searched. */
+  isKeyCurrent(): boolean;
   /** Identifies the running search. Unlike `key`, includes the movetime. */
   readonly flightKey: string;
   /** Waits for a slot. Rejects with the abort reason of `signal`. */

@@ -84,7 +84,7 @@ export function createSharing({ claims, answers, cache }: SharingOptions): Shari
           continue;
         }
         const result = last.result();
-        if (result.deterministic) {
+        if (result.deterministic && flight.isKeyCurrent()) {
           answers.set(key, result);
         }
         // Do not share the result of a search that was stopped by a shutdown: the waiting nodes run their own searches.

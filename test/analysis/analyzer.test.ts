@@ -36,6 +36,22 @@ function recordingScheduler(): { readonly scheduler: Scheduler; readonly works: 
 }
 
 describe("a search", () => {
+  test("if the build falls back to another one during a search, the result is not cached under the digest of the first build", async () => {
+    const request = validated({ depth: 9 });
+    const digests = { sha256: request.build.sha256 };
+    const build = Object.defineProperty({ ...request.build }, "sha256", { get: () => digests.sha256 });
+    const { search } = scripted(doneOf({ endedBy: "depth" }));
+    const fallingBack: SearchWithRetry = (...searched) => {
+      digests.sha256 = "1".repeat(64);
+      return search(...searched);
+    };
+    const analyzer = analyzerOf(fallingBack);
+    const first = digests.sha256;
+    await analyzer.analyze({ ...request, build }, "somebody", never);
+    digests.sha256 = first;
+    expect(await analyzer.analyze({ ...request, build }, "somebody", never)).toMatchObject({ cached: false });
+  });
+
   test("a search uses the limits and options of the request", async () => {
     const { search, jobs } = scripted(doneOf());
     const asked = {
