@@ -22,7 +22,7 @@ const pgnReview = create(GameService.method.reviewGame.input, { pgn: game.join("
 const shortReview = create(GameService.method.reviewGame.input, { moves: game.slice(0, 120) });
 
 /** Counts the steps of all tasks. The client disconnects at the step `leaveAt`. */
-async function open(leaveAt = Number.POSITIVE_INFINITY) {
+async function open(leaveAt = Number.POSITIVE_INFINITY, build = buildOf()) {
   const leaving = new AbortController();
   const seen = { steps: 0 };
   const beginWork: BeginWork = (check) => async () => {
@@ -43,7 +43,7 @@ async function open(leaveAt = Number.POSITIVE_INFINITY) {
     stores: openOwnStores(),
     log: { warn() {} },
   });
-  const engines = { ...knownEngines([buildOf()]), validatePosition: createPositionCache(beginWork) };
+  const engines = { ...knownEngines([build]), validatePosition: createPositionCache(beginWork) };
   const account = await access.accountOf({
     address: "192.0.2.1",
     forwardedFor: undefined,
@@ -96,4 +96,21 @@ test("a review within the plan has a position after each move", async () => {
   const { game: built, requests } = await validate.review(shortReview, call);
   expect(requests.map(({ position }) => position)).toEqual(built.positions);
   expect(built.positions.slice(1).map(({ fen }) => fen)).toEqual(built.moves.map(({ fenAfter }) => fenAfter));
+});
+
+test("a default limit above the plan is reduced to the plan, and only a limit that a caller asks for is refused", async () => {
+  const { nodesMax } = keylessPlan.limits;
+  const build = buildOf({ defaultLimit: { depth: undefined, nodes: nodesMax + 1 } });
+  const { validate, call } = await open(undefined, build);
+  const one = { fen: "startpos" };
+  const game = { moves: ["e4"] };
+  const evaluate = AnalysisService.method.evaluate.input;
+  const reviewGame = GameService.method.reviewGame.input;
+  const nodes = BigInt(nodesMax + 1);
+  expect(await validate.request(create(evaluate, one), call)).toMatchObject({ nodes: nodesMax });
+  const { requests } = await validate.review(create(reviewGame, game), call);
+  expect(requests.map((request) => request.nodes)).toEqual([nodesMax, nodesMax]);
+  const refused = { code: "upgrade_needed", violations: [{ pointer: "/nodes" }] };
+  await expect(validate.request(create(evaluate, { ...one, nodes }), call)).rejects.toMatchObject(refused);
+  await expect(validate.review(create(reviewGame, { ...game, nodes }), call)).rejects.toMatchObject(refused);
 });
