@@ -95,7 +95,7 @@ export function commandOfHost(
 
 /**
  * The expected memory in MiB without the hash table, of which the sandbox allows twice as much. Most of it is not used: Node reserves memory for
- * the code of three threads. Reserved are 2013 MiB with a hash table of 4 MiB, and 2853 MiB with 1024 MiB.
+ * the code of three threads. Reserved are 2065 MiB with a hash table of 4 MiB, and 2925 MiB with 1024 MiB.
  */
 const reservedMb = 1280;
 
