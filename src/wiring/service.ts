@@ -61,11 +61,11 @@ export function createService(
     reportCall = createReportCall(createCallLine(log, config.logAddresses), meter),
   }: ServiceOptions = {},
 ): Service {
+  const cache = openCache(config);
   const beginWork = createTimeSlicer();
   const scheduler = createScheduler({ slots: config.slots, maxWaitMs: config.queueMaxWaitMs });
   const builds = running.catalog.versions.flatMap((version) => version.builds);
   const ownSchedulers = createOwnSchedulers(builds, config.queueMaxWaitMs);
-  const cache = openCache(config);
   const analyzer = createAnalyzer({
     search: running.search,
     hasRoom: running.hasRoom,
