@@ -11,7 +11,7 @@ function answerTo(line: string): string {
   switch (command) {
     case "uci":
       return [
-        "id name AtOnce 1",
+        "id name Stockfish 1 AtOnce",
         "option name Threads type spin default 1 min 1 max 8",
         "option name Hash type spin default 16 min 1 max 1024",
         "option name MultiPV type spin default 1 min 1 max 256",

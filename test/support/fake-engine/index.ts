@@ -105,10 +105,10 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
 
 /**
  * Returns a shell command that runs the fake engine. Copies Node and the engine into the folder, because engines may not read a
- * checkout that belongs to root.
+ * checkout that belongs to root. The first word of the name decides the family.
  */
-export function fakeEngineCommandIn(folder: string, iterationMs = 2): string {
-  return `${copiedCommand(folder, "run.js")} none ${iterationMs} learned`;
+export function fakeEngineCommandIn(folder: string, iterationMs = 2, name = "Fake 1.0"): string {
+  return `${copiedCommand(folder, "run.js")} none ${iterationMs} learned "${name}"`;
 }
 
 function copiedCommand(folder: string, script: string): string {
