@@ -13,7 +13,7 @@ export interface CallersOption {
   readonly type: "spin" | "check";
 }
 
-/** What Kibitz knows of a family of engines. No other file compares the name of a family. */
+/** A family of engines, with what Kibitz knows of it. No other file compares the name of a family. */
 export interface EngineProfile {
   readonly family: string;
   /** Matches the name that engines of this family report after `uci`. */

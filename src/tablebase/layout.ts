@@ -5,11 +5,11 @@ import { createPlacement, leadingPawns, type Placement } from "./placement.ts";
 /** `wdl` has the results for both sides to move, `dtz` the distance to the next capture or pawn move for one side. */
 export type TableKind = "wdl" | "dtz";
 
-/** What the head of a file says: where the values are, and how to decode them. */
+/** The decoded head of a file: the places of the values, and how to decode the values. */
 export interface Layout {
   /** The parts of White and Black to move. A `dtz` table has one side, and so has a symmetric table. */
   readonly sides: readonly (readonly Part[])[];
-  /** Of the whole file. */
+  /** The size of the whole file. */
   readonly bytes: number;
   readonly headBytes: number;
 }
@@ -17,11 +17,11 @@ export interface Layout {
 /** The values of all positions with one side to move and, if there are pawns, with the leading pawn on one of two files. */
 export interface Part {
   readonly placement: Placement;
-  /** Of a `dtz` table. */
+  /** Has a meaning only in a `dtz` table. */
   readonly isBlackToMove: boolean;
   readonly isWinInPlies: boolean;
   readonly isLossInPlies: boolean;
-  /** Of a `dtz` table: what the stored values mean, for each of {@link valueMapOf}. */
+  /** Only a `dtz` table has this field: the meaning of the stored values, for each of {@link valueMapOf}. */
   readonly valueMaps: readonly Uint16Array[] | undefined;
   readonly values: Values;
 }
@@ -35,10 +35,10 @@ export interface CodedValues extends Code {
   readonly span: number;
   readonly blockBytes: number;
   readonly blocks: number;
-  /** Where the index is: 6 bytes for each span. */
+  /** The offset of the index, which has 6 bytes for each span. */
   indexAt: number;
   readonly spans: number;
-  /** Where the lengths are: 2 bytes for each block, and for some blocks that do not exist. */
+  /** The offset of the lengths: 2 bytes for each block, and for some blocks that do not exist. */
   lengthsAt: number;
   readonly lengths: number;
   blocksAt: number;
