@@ -7,7 +7,7 @@ if [ -n "${CI:-}" ]; then
   exit 1
 fi
 
-# Generates gen/, docs/metrics.md, the dashboard and the copy of haproxy.cfg in the Helm chart.
+# Generates gen/, docs/metrics.md, docs/errors.md, the dashboard and the copy of haproxy.cfg in the Helm chart.
 npm run --silent generate
 # Updates the summary texts that test/chess/score.test.ts expects.
 npx vitest run --project unit --update --reporter=dot test/chess/score.test.ts

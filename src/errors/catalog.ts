@@ -256,6 +256,11 @@ export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
   return isMistake ? "wrong" : "other";
 }
 
+/** True if the same request can succeed later. */
+export function isRetried(action: NextAction): boolean {
+  return action === "retry_later" || action === "retry_now";
+}
+
 export function errorKind(code: ErrorCode): ErrorKind {
   const kind = catalog[code];
   return { ...consequences[kind.status], title: titleOf(code), ...kind };

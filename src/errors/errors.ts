@@ -1,5 +1,5 @@
 import { withoutKeys } from "../text/keys-in-text.ts";
-import { type ErrorCode, errorKind, type NextAction } from "./catalog.ts";
+import { type ErrorCode, errorKind, isRetried, type NextAction } from "./catalog.ts";
 
 export interface Violation {
   /** JSON Pointer (RFC 6901). For a missing field, the pointer that the field would have. */
@@ -74,7 +74,7 @@ export class KibitzError extends Error {
   }
 
   get retryable(): boolean {
-    return this.nextAction === "retry_later" || this.nextAction === "retry_now";
+    return isRetried(this.nextAction);
   }
 }
 
