@@ -1,7 +1,5 @@
 import type { Probe } from "./probe.ts";
-
-/** The result for the side to move. A win that the fifty-move rule spoils is cursed, and such a loss is blessed. */
-export type Category = "win" | "cursed_win" | "draw" | "blessed_loss" | "loss";
+import type { Category } from "./results.ts";
 
 interface ClockedProbe extends Probe {
   /** The number of plies since the last capture or pawn move. */

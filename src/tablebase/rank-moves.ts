@@ -1,7 +1,8 @@
 import type { Chess } from "chessops/chess";
 import { type LegalMove, legalMovesOf } from "../chess/moves.ts";
-import { type Category, categoryOf, clockMax } from "./outcome.ts";
+import { categoryOf, clockMax } from "./outcome.ts";
 import { afterMove, isZeroing, type Probe, probe, type Tables } from "./probe.ts";
+import type { Category } from "./results.ts";
 
 export interface Evaluation extends Probe {
   readonly category: Category;
@@ -54,22 +55,25 @@ async function decidesNow(chess: Chess, { result }: Probe, tables: Tables): Prom
 export async function rankMoves(
   chess: Chess,
   occurrencesOf: (chess: Chess) => number,
-  { category }: Evaluation,
+  { category }: Pick<Evaluation, "category">,
   tables: Tables,
 ): Promise<readonly RankedMove[]> {
   const ranked: RankedMove[] = [];
   for (const move of legalMovesOf(chess)) {
-    const after = afterMove(chess, move);
-    const evaluation = await evaluate(after, tables);
-    ranked.push({
-      move,
-      after,
-      evaluation,
-      zeroing: isZeroing(chess, move),
-      repetition: occurrencesOf(after) >= 2,
-    });
+    ranked.push(await evaluateMove(chess, move, occurrencesOf, tables));
   }
   return (category === "win" ? withShortestWinning(ranked) : ranked).toSorted(compare);
+}
+
+export async function evaluateMove(
+  chess: Chess,
+  move: LegalMove,
+  occurrencesOf: (chess: Chess) => number,
+  tables: Tables,
+): Promise<RankedMove> {
+  const after = afterMove(chess, move);
+  const evaluation = await evaluate(after, tables);
+  return { move, after, evaluation, zeroing: isZeroing(chess, move), repetition: occurrencesOf(after) >= 2 };
 }
 
 /**
@@ -104,6 +108,15 @@ function compare(one: RankedMove, other: RankedMove): number {
     rank - rankOf(other) ||
     (rank < ranks.draw ? compareWins(one, other) : rank > ranks.draw ? compareLosses(one, other) : 0)
   );
+}
+
+/** True if the move gives away nothing of the result of the position. False may also mean that a distance is rounded. */
+export function keepsResult(one: RankedMove, { category }: Pick<Evaluation, "category">): boolean {
+  return rankOf(one) <= ranks.win - ranks[category];
+}
+
+export function hasBetterResult(one: RankedMove, other: RankedMove): boolean {
+  return rankOf(one) < rankOf(other);
 }
 
 const rankOf = ({ repetition, evaluation }: RankedMove) => ranks[repetition ? "draw" : evaluation.category];

@@ -3,13 +3,21 @@ import { parseFen } from "chessops/fen";
 import { makeSan } from "chessops/san";
 import { trackHistory } from "../chess/history.ts";
 import { moveFromText, uciFromMove } from "../chess/moves.ts";
-import type { Color, Position } from "../chess/position.ts";
+import type { Position } from "../chess/position.ts";
 import { type FilesOptions, openFiles } from "./files.ts";
 import { type Material, piecesOf } from "./material.ts";
 import { type MissReason, TableMiss } from "./miss.ts";
-import type { Category } from "./outcome.ts";
 import type { Tables } from "./probe.ts";
-import { type Evaluation, evaluate, type RankedMove, rankMoves } from "./rank-moves.ts";
+import {
+  type Evaluation,
+  evaluate,
+  evaluateMove,
+  hasBetterResult,
+  keepsResult,
+  type RankedMove,
+  rankMoves,
+} from "./rank-moves.ts";
+import type { TableMove, TableMoves, TableResult, TablesSummary } from "./results.ts";
 
 /** Exact results of positions with few men, from Syzygy tables. */
 export interface Tablebase extends AsyncDisposable {
@@ -20,14 +28,21 @@ export interface Tablebase extends AsyncDisposable {
   probe(position: Position, options?: ProbeOptions): Promise<TableAnswer<TableResult>>;
   /** Also probes each legal move, and lists the best move first. A move that makes a draw by repetition counts as a draw. */
   probeMoves(position: Position, options?: ProbeOptions): Promise<TableAnswer<TableMoves>>;
+  /**
+   * Returns the UCI of the best allowed move if the move `uci` gives a better result away. Otherwise undefined. Is quick if `uci` keeps
+   * the `category` of the position.
+   */
+  betterMove(
+    position: Position,
+    uci: string,
+    known: Pick<TableResult, "category">,
+    options?: BetterMoveOptions,
+  ): Promise<TableAnswer<string | undefined>>;
 }
 
-interface TablesSummary {
-  /** The number of men of the largest table. */
-  readonly men: number;
-  readonly tables: number;
-  /** The SHA-256 of what stands for the content of all tables, in hex. */
-  readonly digest: string;
+interface BetterMoveOptions extends ProbeOptions {
+  /** In UCI. If empty, all legal moves are allowed. */
+  readonly allowed?: readonly string[];
 }
 
 interface ProbeOptions {
@@ -37,40 +52,13 @@ interface ProbeOptions {
   readonly signal?: AbortSignal;
 }
 
-type TableAnswer<T> =
-  | { readonly kind: "known"; readonly value: T }
-  | { readonly kind: "miss"; readonly reason: MissReason; readonly message: string };
+export type TableAnswer<T> = { readonly kind: "known"; readonly value: T } | UnknownPosition;
 
-interface TableResult {
-  /** From the point of view of the side to move, with the half-move clock heeded. */
-  readonly category: Category;
-  /** Undefined for all draws, also those by the fifty-move rule. */
-  readonly winner: Color | undefined;
-  /**
-   * The number of plies to the next capture or pawn move, or to the checkmate. At least 1, and 1 after the checkmate. May be too
-   * small by 1. Beyond 100 if the fifty-move rule spoils the result whatever the clock is. Undefined for `draw`.
-   */
-  readonly dtzPlies: number | undefined;
-  readonly men: number;
-}
-
-export interface TableMove {
-  readonly uci: string;
-  readonly san: string;
-  /** Of the position after the move, for the side to move there. */
-  readonly category: Category;
-  readonly dtzPlies: number | undefined;
-  /** True for a capture or a pawn move. */
-  readonly zeroing: boolean;
-  readonly checkmate: boolean;
-  readonly stalemate: boolean;
-  /** True if the position after the move has occurred twice before, so that either side can claim a draw. */
-  readonly repetition: boolean;
-}
-
-interface TableMoves {
-  readonly result: TableResult;
-  readonly moves: readonly TableMove[];
+export interface UnknownPosition {
+  readonly kind: "miss";
+  readonly reason: MissReason;
+  /** In lower case and without a full stop. Contains the path of a file that is unusable. */
+  readonly message: string;
 }
 
 /** Opens the tables in these folders. A folder that cannot be read is a problem, and the others are used. */
@@ -104,7 +92,11 @@ export async function openTablebase(
     };
   }
 
-  function requireKnown({ board, castles }: Chess): void {
+  /** Without a table, finished games and bare kings are known. */
+  function requireKnown({ board: { board, castles }, terminal }: Position): void {
+    if (terminal) {
+      return;
+    }
     if (board.occupied.size() > menMax) {
       throw new TableMiss("too_many_men", `the largest table has ${menMax} men`);
     }
@@ -129,12 +121,12 @@ export async function openTablebase(
     },
     probe: (position, probeOptions = {}) =>
       answerOf(async () => {
-        requireKnown(position.board);
+        requireKnown(position);
         return resultFrom(position.board, await evaluatePosition(position, tablesFor(probeOptions)));
       }),
     probeMoves: (position, probeOptions = {}) =>
       answerOf(async () => {
-        requireKnown(position.board);
+        requireKnown(position);
         const tables = tablesFor(probeOptions);
         const evaluation = await evaluatePosition(position, tables);
         const ranked = position.terminal
@@ -144,6 +136,22 @@ export async function openTablebase(
           result: resultFrom(position.board, evaluation),
           moves: ranked.map((move) => tableMoveFrom(position, move)),
         };
+      }),
+    betterMove: (position, uci, known, { allowed = [], ...probeOptions } = {}) =>
+      answerOf(async () => {
+        requireKnown(position);
+        const { board, chess960 } = position;
+        const tables = tablesFor(probeOptions);
+        const occurrencesOf = occurrencesIn(position);
+        const move = moveFromText(board, uci);
+        if (move && keepsResult(await evaluateMove(board, move, occurrencesOf, tables), known)) {
+          return undefined;
+        }
+        const uciOf = (one: RankedMove) => uciFromMove(board, one.move, chess960);
+        const ranked = await rankMoves(board, occurrencesOf, known, tables);
+        const own = ranked.find((one) => uciOf(one) === uci);
+        const best = ranked.find((one) => allowed.length === 0 || allowed.includes(uciOf(one)));
+        return own && best && hasBetterResult(best, own) ? uciOf(best) : undefined;
       }),
     [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
   };

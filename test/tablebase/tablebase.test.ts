@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { openTablebase, type Tablebase, type TableMove } from "../../src/tablebase/tablebase.ts";
+import type { TableMove } from "../../src/tablebase/results.ts";
+import { openTablebase, type Tablebase } from "../../src/tablebase/tablebase.ts";
 import { positionOf } from "../chess/validated.ts";
 
 const folder = fileURLToPath(new URL("tables", import.meta.url));
