@@ -11,6 +11,7 @@ import type {
   SearchEvent,
 } from "../engine/engine.ts";
 import { defaultDepth, type SearchLimit } from "../engine/profiles.ts";
+import type { TableResult } from "../tablebase/results.ts";
 
 /** A request as the client sent it. Only the ranges of the numbers were validated. */
 export interface AnalysisRequest {
@@ -92,6 +93,8 @@ export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly request: ValidatedRequest;
   /** Undefined if and only if the game is over. `lines` is empty in this case. */
   readonly best: MoveDescription | undefined;
+  /** What endgame tables know of the position. Undefined if they do not know it, or if the game is over. */
+  readonly tablebase: TableResult | undefined;
   readonly queueMs: number;
   readonly stopReason: StopReason | undefined;
   /** True if the server stopped the search because of its own shutdown. */
@@ -114,6 +117,7 @@ export function analysisOfFinishedGame(request: ValidatedRequest, terminal: Term
     score: scoreOfTerminal(terminal),
     best: undefined,
     ponder: undefined,
+    tablebase: undefined,
     lines: [],
     depth: 0,
     seldepth: 0,
@@ -193,6 +197,7 @@ function describeLine({ depth, seldepth, score, moves: ucis }: EngineLine, posit
   return { depth, seldepth, score: scoreForWhite(score, position.turn), moves, san };
 }
 
+/** Returns the engine's part of an analysis. The endgame tables are asked anew for each request. */
 export function analysisFromResult(
   { endedBy, warnings, ...result }: SearchResult,
   request: ValidatedRequest,
@@ -202,6 +207,7 @@ export function analysisFromResult(
     ...result,
     ...served,
     request,
+    tablebase: undefined,
     stopReason: stopReasonOf(endedBy, request),
     cutShort: endedBy === "stop",
     warnings: [...request.warnings, ...warnings],

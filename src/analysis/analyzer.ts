@@ -23,6 +23,7 @@ import {
   type SearchResult,
   type ValidatedRequest,
 } from "./analysis.ts";
+import { asItIs, type LookUpTables } from "./apply-tablebase.ts";
 import { type CoalescerCounters, createCoalescer, type SharedWork } from "./coalesce.ts";
 import { createRunTimes, createSearchCaller, type SearchCaller } from "./engine-time.ts";
 import { errorFromFailure } from "./error-from-failure.ts";
@@ -61,6 +62,8 @@ interface AnalyzerOptions {
   readonly cache: AnswerCache<SearchResult>;
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly sharing?: Sharing | undefined;
+  /** Default: there are no endgame tables. */
+  readonly lookUpTables?: LookUpTables;
   /** The default time limit in milliseconds, if the request and `terms` have no limit. */
   readonly movetimeMaxMs: number;
   /** When this signal aborts, every search ends, and every request that waits or arrives later fails with the abort reason. */
@@ -78,6 +81,7 @@ export function createAnalyzer({
   cache,
   store,
   sharing,
+  lookUpTables = () => asItIs,
   meter,
   movetimeMaxMs,
   ending,
@@ -313,9 +317,10 @@ export function createAnalyzer({
     timeOf,
     waiters: () => coalescer.counters,
     async analyze(request, flow, signal, terms = ownTerms(request)) {
+      const withTables = lookUpTables(request);
       const { key, known } = lookUp(request);
       if (known) {
-        return known;
+        return withTables(known);
       }
       const { caller, flightKey, work, joinedAt } = prepare(request, key, terms, flow, false);
       let wasShared = false;
@@ -326,7 +331,7 @@ export function createAnalyzer({
         if (!wasShared) {
           terms.onEngineTime(last.engineMs);
         }
-        return analysisFromState(last, request, joinedAt);
+        return await withTables(analysisFromState(last, request, joinedAt));
       } catch (error) {
         chargeDisconnected(caller, terms);
         throw error;
@@ -335,9 +340,10 @@ export function createAnalyzer({
       }
     },
     async *follow(request, flow, signal, terms = ownTerms(request)) {
+      const withTables = lookUpTables(request);
       const { key, known } = lookUp(request);
       if (known) {
-        yield { kind: "state", analysis: known };
+        yield { kind: "state", analysis: await withTables(known) };
         return;
       }
       const { caller, flightKey, work, joinedAt } = prepare(request, key, terms, flow, true);
@@ -356,7 +362,10 @@ export function createAnalyzer({
               charged = event;
               terms.onEngineTime(event.engineMs);
             }
-            yield { kind: "state", analysis: analysisFromState(event, request, joinedAt) };
+            yield {
+              kind: "state",
+              analysis: await withTables(analysisFromState(event, request, joinedAt)),
+            };
             continue;
           }
           const at = event.readPosition();

@@ -7,17 +7,23 @@ import {
 import type { Catalog, EngineVersion } from "../engine/catalog.ts";
 import type { EngineBuild, EngineOption } from "../engine/engine.ts";
 import type { SearchLimit } from "../engine/profiles.ts";
+import type { TablesSummary } from "../tablebase/results.ts";
 import { enumValue } from "./convert.ts";
 
 export function messageFromVersions(
   { versions, latest }: Catalog,
   available: (build: EngineBuild) => boolean,
+  tablebases?: TablesSummary,
 ): ListEnginesResponse {
   const engines = versions.map((version) => ({
     ...messageFromVersion(version, available),
     latest: version === latest,
   }));
-  return create(ListEnginesResponseSchema, { latest: latest.id, engines });
+  return create(ListEnginesResponseSchema, {
+    latest: latest.id,
+    engines,
+    ...(tablebases && { tablebases }),
+  });
 }
 
 function messageFromVersion(

@@ -11,6 +11,7 @@ import {
   enumValue,
   messageFromBuild,
   messageFromMove,
+  messageFromTableResult,
   numberFromLong,
   pathFromMessage,
   scoreMessage,
@@ -59,7 +60,9 @@ export function messageFromReview(
     id: uuidv7(),
     variant: start?.chess960 ? analysis.Variant.CHESS960 : analysis.Variant.STANDARD,
     ...(start && { startFen: start.fen }),
-    ...(startEvaluation && { startEvaluation: scoreMessage(startEvaluation, start?.terminal?.winner) }),
+    ...(startEvaluation && {
+      startEvaluation: scoreMessage(startEvaluation, start?.terminal ?? analyses[0]?.tablebase),
+    }),
     tags: Object.fromEntries(game.tags),
     ...(evaluated && { engine: messageFromBuild(evaluated.request.build) }),
     method: review.method,
@@ -102,17 +105,19 @@ function limitsMessage([first]: readonly Analysis[]): MessageInitShape<typeof pb
 export function messageFromMoveReview(
   review: MoveReview,
   { positions }: Pick<Game, "positions">,
+  tablebase: Analysis["tablebase"],
 ): MoveReviewMessage {
   const { move, evaluation, judgement, labels, phase, clockMs, best, comment: _, ...figures } = review;
   return {
     ...figures,
     move: messageFromMove(move),
-    evaluation: scoreMessage(evaluation, positions[review.ply]?.terminal?.winner),
+    evaluation: scoreMessage(evaluation, positions[review.ply]?.terminal ?? tablebase),
     ...(judgement && { judgement: enumValue(pb.Judgement, judgement) }),
     labels: labels.map((label) => enumValue(pb.MoveLabel, label)),
     phase: enumValue(pb.GamePhase, phase),
     ...(clockMs !== undefined && { clockMs: BigInt(clockMs) }),
     ...(best && { best: bestMessage(best) }),
+    ...(tablebase && { tablebase: messageFromTableResult(tablebase) }),
   };
 }
 

@@ -11,9 +11,10 @@ import type { GameReview } from "../../gen/chess/analysis/v1/game_pb.ts";
 import { ReviewGameResponseSchema } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { Analysis, AnalysisLine, AnalysisRequest } from "../analysis/analysis.ts";
 import type { MoveDescription } from "../chess/moves.ts";
-import { type Score, summarize, winPercent } from "../chess/score.ts";
+import { type KnownResult, type Score, summarize, winPercent } from "../chess/score.ts";
 import type { EngineBuild } from "../engine/engine.ts";
 import type { CallFields } from "../log/call-line.ts";
+import type { TableMove, TableResult } from "../tablebase/results.ts";
 import { uuidv7 } from "../text/uuidv7.ts";
 
 export function requestFromMessage(message: pb.AnalysisRequest): AnalysisRequest {
@@ -56,7 +57,7 @@ type Answer = Exclude<MessageInitShape<typeof EvaluateResponseSchema>, Message>;
 
 /** EvaluateResponse and FindBestMoveResponse have the same fields. */
 export function messageFromAnalysis(analysis: Analysis): Answer {
-  const { request, best, ponder } = analysis;
+  const { request, best, ponder, tablebase } = analysis;
   const { position, build } = request;
   const { terminal, drawClaim, turn } = position;
   return {
@@ -64,7 +65,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
     fen: position.fen,
     turn: enumValue(pb.Color, turn),
     chess960: position.chess960,
-    score: terminal ? scoreMessage(analysis.score, terminal.winner) : scoreMessage(analysis.score),
+    score: scoreMessage(analysis.score, terminal ?? tablebase),
     lines: analysis.lines.map(messageFromLine),
     search: messageFromSearch(analysis),
     warnings: analysis.warnings.map(({ code, message, field }) => ({
@@ -72,7 +73,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
       message,
       ...(field && { field }),
     })),
-    summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, turn }),
+    summary: summarize({ score: analysis.score, bestMoveSan: best?.san, terminal, tablebase, turn }),
     ...(!terminal && { engine: messageFromBuild(build) }),
     ...(best && { bestMove: messageFromMove(best) }),
     ...(ponder && { ponder: messageFromMove(ponder) }),
@@ -84,6 +85,7 @@ export function messageFromAnalysis(analysis: Analysis): Answer {
       },
     }),
     ...(drawClaim && { drawClaimable: enumValue(pb.DrawClaim, drawClaim) }),
+    ...(tablebase && { tablebase: messageFromTableResult(tablebase) }),
   };
 }
 
@@ -155,16 +157,13 @@ function messageFromSearch(analysis: Analysis): MessageInitShape<typeof pb.Searc
   };
 }
 
-export function scoreMessage(
-  score: Score,
-  winner?: "white" | "black",
-): MessageInitShape<typeof pb.ScoreSchema> {
+export function scoreMessage(score: Score, known?: KnownResult): MessageInitShape<typeof pb.ScoreSchema> {
   const { value, bound, wdl } = score;
   return {
     value: value.kind === "cp" ? { case: "cp", value: value.cp } : { case: "mate", value: value.mate },
     bound: enumValue(pb.Bound, bound),
     ...(wdl && { wdl }),
-    winPercent: winPercent(score, winner),
+    winPercent: winPercent(score, known),
   };
 }
 
@@ -186,6 +185,33 @@ export function messageFromMove({
     ...rest,
     ...(promotion && { promotion: enumValue(pb.PromotionPiece, promotion) }),
     ...(castling && { castling: enumValue(pb.CastlingSide, castling) }),
+  };
+}
+
+export function messageFromTableResult({
+  category,
+  winner,
+  dtzPlies,
+  men,
+}: TableResult): MessageInitShape<typeof pb.TablebaseSchema> {
+  return {
+    category: enumValue(pb.TablebaseCategory, category),
+    ...(winner && { winner: enumValue(pb.Color, winner) }),
+    ...(dtzPlies !== undefined && { dtzPlies }),
+    men,
+  };
+}
+
+export function messageFromTableMove({
+  category,
+  dtzPlies,
+  repetition: _,
+  ...move
+}: TableMove): MessageInitShape<typeof pb.TablebaseMoveSchema> {
+  return {
+    ...move,
+    category: enumValue(pb.TablebaseCategory, category),
+    ...(dtzPlies !== undefined && { dtzPlies }),
   };
 }
 

@@ -4,7 +4,7 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import type { CallKind } from "../access/admit-call.ts";
 import { costOfMoves } from "../errors/errors.ts";
 
-const { evaluate, findBestMove, streamEvaluate, evaluateBatch } = AnalysisService.method;
+const { evaluate, findBestMove, streamEvaluate, evaluateBatch, probeTablebase } = AnalysisService.method;
 const { reviewGame } = GameService.method;
 const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
   evaluate,
@@ -12,13 +12,14 @@ const counted: ReadonlySet<DescMethod> = new Set<DescMethod>([
   streamEvaluate,
   evaluateBatch,
   reviewGame,
+  probeTablebase,
 ]);
 
 export const batchMethods: readonly DescMethod[] = [evaluateBatch];
 
 const long: ReadonlySet<DescMethod> = new Set<DescMethod>([evaluateBatch, reviewGame]);
 
-/** Returns true for analyses. Other methods only return information about the service. */
+/** Returns true for calls about a position or a game. Other methods only return information about the service. */
 export function isCounted(method: DescMethod): boolean {
   return counted.has(method);
 }
@@ -56,6 +57,7 @@ const maxBytesOf: ReadonlyMap<DescMethod, number> = new Map<DescMethod, number>(
   [evaluateBatch, 1024 * 1024],
   // A PGN may have 256 KiB. Escapes make its JSON longer.
   [reviewGame, 512 * 1024],
+  [probeTablebase, smallMaxBytes],
 ]);
 
 /** Returns the cost of an error in the caller's error quota. If the request has many moves, the cost is higher. */

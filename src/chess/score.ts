@@ -39,21 +39,27 @@ export function scoreForWhite(score: Score, turn: Color): Score {
   };
 }
 
+/** A result that is certain: by the rules, or by an endgame table. */
+export interface KnownResult {
+  /** Undefined for a draw. */
+  readonly winner: Color | undefined;
+}
+
 /**
- * Returns 0 to 100 with one decimal. `score` is from White's point of view. `winner` is required if the game has ended by mate.
+ * Returns 0 to 100 with one decimal. `score` is from White's point of view. If the result is known, it decides. It is required if the game
+ * has ended by mate.
  */
-export function winPercent(score: Score, winner?: Color): number {
-  const { value } = score;
+export function winPercent({ value }: Score, known?: KnownResult): number {
+  if (known) {
+    return known.winner === undefined ? 50 : known.winner === "white" ? 100 : 0;
+  }
   if (value.kind === "cp") {
     return Math.round(10 * winPercentOfCp(value.cp)) / 10;
   }
-  if (value.mate !== 0) {
-    return value.mate > 0 ? 100 : 0;
-  }
-  if (winner === undefined) {
+  if (value.mate === 0) {
     throw new TypeError("mate 0 has no sign: winPercent() needs the winner");
   }
-  return winner === "white" ? 100 : 0;
+  return value.mate > 0 ? 100 : 0;
 }
 
 /** Converts centipawns to chances from −1 (lost) to 1 (won). The formula is from https://lichess.org/page/accuracy. */
@@ -88,6 +94,8 @@ interface SummaryInput {
   readonly score: Score;
   readonly bestMoveSan: string | undefined;
   readonly terminal: Terminal | undefined;
+  /** What endgame tables know. The category `draw` is a draw without the fifty-move rule. */
+  readonly tablebase: (KnownResult & { readonly category: string }) | undefined;
   readonly turn: Color;
 }
 
@@ -106,11 +114,11 @@ const draws: Record<Exclude<TerminalReason, "checkmate">, string> = {
 };
 
 export function summarize(input: SummaryInput): string {
-  const { score, bestMoveSan, terminal, turn } = input;
+  const { score, bestMoveSan, terminal, tablebase, turn } = input;
   if (terminal) {
     return sentenceOfTerminal(terminal);
   }
-  const { sentence, ahead } = sentenceOfScore(score);
+  const { sentence, ahead } = tablebase ? sentenceOfTablebase(tablebase) : sentenceOfScore(score);
   if (bestMoveSan === undefined) {
     return sentence;
   }
@@ -126,7 +134,22 @@ function sentenceOfTerminal(terminal: Terminal): string {
   return `Checkmate: ${terminal.winner === "black" ? "Black" : "White"} has won.`;
 }
 
-function sentenceOfScore({ value, bound }: Score): { sentence: string; ahead: Color | undefined } {
+interface Sentence {
+  readonly sentence: string;
+  readonly ahead: Color | undefined;
+}
+
+function sentenceOfTablebase({ winner, category }: SummaryInput["tablebase"] & {}): Sentence {
+  const result =
+    winner !== undefined
+      ? `${names[winner]} wins`
+      : category === "draw"
+        ? "Draw"
+        : "Draw by the fifty-move rule";
+  return { sentence: `${result} (tablebase).`, ahead: winner };
+}
+
+function sentenceOfScore({ value, bound }: Score): Sentence {
   if (value.kind === "mate") {
     const ahead = value.mate > 0 ? "white" : "black";
     return { sentence: `${names[ahead]} mates in ${Math.abs(value.mate)}.`, ahead };

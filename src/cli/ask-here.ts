@@ -15,6 +15,7 @@ import { loadConfig } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
 import { createService, type Service } from "../wiring/service.ts";
 import { hasStore, openStore } from "../wiring/store.ts";
+import { openTables } from "../wiring/tablebase.ts";
 import { cacheFolderOf } from "./cache-folder.ts";
 import type { CommandInput } from "./command.ts";
 import { readRequest } from "./request-from-input.ts";
@@ -57,10 +58,13 @@ export function askHere(input: Input, options: TargetOptions): Target {
   };
 }
 
+/** A command runs anew for each answer, so each command has to verify the tables. The largest table takes some seconds. */
+const firstLookUpMaxMs = 10_000;
+
 /** Logs errors of the answer store only at the level `info`, because the command also works without stored answers. */
 async function open(
   { host, values: { engine, path } }: Input,
-  { stores = false, settings }: TargetOptions,
+  { stores = false, tablesMaxWaitMs = firstLookUpMaxMs, settings }: TargetOptions,
   signal: AbortSignal,
 ): Promise<Service & AsyncDisposable> {
   const logLevel = host.env.KIBITZ_LOG_LEVEL || "warn";
@@ -73,11 +77,16 @@ async function open(
     path: path === "native" || path === "wasm" ? path : "auto",
   } as const;
   const engines = opened.use(await openEngines(config, log, signal, { asked: wanted }));
+  const tablebase = opened.use(await openTables(config, log));
   const dataDir = host.env.KIBITZ_DATA_DIR ? config.dataDir : cacheFolderOf(host);
   const answers = { storeMb: config.storeMb, dataDir };
   const store = stores || hasStore(answers) ? openStore(answers, { info, warn: info }) : undefined;
   opened.use(store);
-  const service = createService(engines, await createLocalAccess(), config, log, { store });
+  const service = createService(engines, await createLocalAccess(), config, log, {
+    store,
+    tablebase,
+    tablesMaxWaitMs,
+  });
   const kept = opened.move();
   return { ...service, [Symbol.asyncDispose]: () => kept.disposeAsync() };
 }

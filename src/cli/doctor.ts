@@ -9,6 +9,7 @@ import { checkFiles } from "./doctor/files.ts";
 import { bad, type Check, type Finding, good, messageOf } from "./doctor/finding.ts";
 import { checkData, checkPorts } from "./doctor/places.ts";
 import { checkRedis } from "./doctor/redis.ts";
+import { checkTables } from "./doctor/tables.ts";
 import { columnsOf, plural, wrapped } from "./style.ts";
 
 const checks: readonly Check[] = [
@@ -20,12 +21,13 @@ const checks: readonly Check[] = [
   checkRedis,
   checkSandbox,
   checkEngines,
+  checkTables,
 ];
 
 export const doctorCommand: Command = {
   usage: "doctor",
   about:
-    "Check whether this machine is ready to serve: open files, plans, ports, data folder, Redis, sandbox, engines.",
+    "Check whether this machine is ready to serve: open files, plans, ports, data folder, Redis, sandbox, engines, endgame tables.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",

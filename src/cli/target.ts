@@ -18,5 +18,7 @@ export interface Target extends AsyncDisposable {
 export interface TargetOptions {
   /** If false, the command reads stored search results, but stores no new results. */
   readonly stores?: boolean;
+  /** The longest time in milliseconds that a call waits for endgame tables that are being verified. */
+  readonly tablesMaxWaitMs?: number;
   readonly settings?: Readonly<Record<string, string>>;
 }

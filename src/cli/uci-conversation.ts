@@ -27,7 +27,7 @@ export async function converse({ input, lines, say, onGreeting }: ConversationSe
   const { signal } = input;
   const template = readRequestOfMany(input);
   // Use one slot: with a second slot, the next search would start another engine while the previous search stops.
-  await using service = await ask(input, { settings: { KIBITZ_SLOTS: "1" } });
+  await using service = await ask(input, { tablesMaxWaitMs: 200, settings: { KIBITZ_SLOTS: "1" } });
   const { listEngines, streamEvaluate } = createClient(AnalysisService, service.transport);
   const { engines } = await listEngines({}, { signal });
   const engine = chooseEngine(engines, template);

@@ -9,7 +9,8 @@ export type NextAction =
   | "reduce_limits"
   | "retry_now"
   | "retry_later"
-  | "contact_operator";
+  | "contact_operator"
+  | "send_to_eval";
 
 type RpcCode =
   | "invalid_argument"
@@ -156,6 +157,12 @@ const catalog = {
     about:
       "There is nothing at this path. The analysis calls are POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/review and /v1/bestmove.",
   },
+  not_in_tablebase: {
+    status: 404,
+    nextAction: "send_to_eval",
+    about:
+      "The endgame tables of this service do not know the position: it has too many men or castling rights, or its table is missing or damaged. POST /v1/eval evaluates the position. GET /engines shows which tables there are.",
+  },
   method_not_allowed: {
     status: 405,
     about: "The path exists, but does not support this method. The Allow header lists those it does.",
@@ -217,7 +224,8 @@ const catalog = {
   },
   starting: {
     status: 503,
-    about: "The engine is being started. Retry-After estimates when it will be ready.",
+    about:
+      "The engine is being started, or an endgame table is being verified. Retry-After estimates when it will be ready.",
   },
   shutting_down: {
     status: 503,
@@ -252,7 +260,10 @@ export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
     return "early";
   }
   // 501 is also a mistake of the client: an unknown method or an unknown transfer coding.
-  const isMistake = code === "unimplemented" || (status >= 400 && status < 500 && status !== 401);
+  // That no table knows a position is a result: a client cannot know it before.
+  const isMistake =
+    code === "unimplemented" ||
+    (status >= 400 && status < 500 && status !== 401 && code !== "not_in_tablebase");
   return isMistake ? "wrong" : "other";
 }
 

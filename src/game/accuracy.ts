@@ -1,5 +1,5 @@
 import type { Color } from "../chess/position.ts";
-import { type ScoreValue, winPercentOfCp } from "../chess/score.ts";
+import { type KnownResult, type ScoreValue, winPercentOfCp } from "../chess/score.ts";
 
 /** The formulas of Lichess in 2026, from its files `eval.scala`, `AccuracyPercent.scala` and `AccuracyCP.scala`. */
 export const reviewMethod = "lichess-2026";
@@ -14,6 +14,11 @@ const ceilingCp = 1000;
 export function centipawnsOf(value: ScoreValue): number {
   const cp = value.kind === "cp" ? value.cp : value.mate > 0 ? ceilingCp : -ceilingCp;
   return Math.max(-ceilingCp, Math.min(ceilingCp, cp));
+}
+
+/** Returns the centipawns of a result that is certain. */
+export function centipawnsOfResult({ winner }: KnownResult): number {
+  return winner === undefined ? 0 : winner === "white" ? ceilingCp : -ceilingCp;
 }
 
 /** Returns the accuracy of a move, from 0 to 100. `before` and `after` are the mover's winning chances in percent. */

@@ -1,8 +1,16 @@
 import { describeMove, type MoveDescription } from "../chess/moves.ts";
 import type { Color, Position } from "../chess/position.ts";
 import { standardStart } from "../chess/read-fen.ts";
-import { type Score, type ScoreValue, winPercentOfCp } from "../chess/score.ts";
-import { centipawnsOf, gameAccuracy, mean, moveAccuracy, reviewMethod, standardStartCp } from "./accuracy.ts";
+import { type KnownResult, type Score, type ScoreValue, winPercentOfCp } from "../chess/score.ts";
+import {
+  centipawnsOf,
+  centipawnsOfResult,
+  gameAccuracy,
+  mean,
+  moveAccuracy,
+  reviewMethod,
+  standardStartCp,
+} from "./accuracy.ts";
 import type { Opening } from "./find-opening.ts";
 import type { Game } from "./game.ts";
 import { adviseOn, type Judgement } from "./judgement.ts";
@@ -16,6 +24,8 @@ export interface EvaluatedPosition {
   readonly best: MoveDescription | undefined;
   /** The lines of the search. The best line is the first. */
   readonly lines: readonly EvaluatedLine[];
+  /** The result that endgame tables know. The position then counts as won or drawn, whatever the score is. */
+  readonly tablebase?: KnownResult | undefined;
 }
 
 interface EvaluatedLine {
@@ -106,8 +116,12 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
   const isStandardStart = openingKey(start.fen) === openingKey(standardStart);
 
   /** Returns the score for the formulas. For the standard start position, this is the score that Lichess assumes. */
-  const assumed = (index: number, { score }: EvaluatedPosition): ScoreValue =>
-    index === 0 && isStandardStart ? { kind: "cp", cp: standardStartCp } : score.value;
+  function assumed(index: number, { score, tablebase }: EvaluatedPosition): ScoreValue {
+    if (index === 0 && isStandardStart) {
+      return { kind: "cp", cp: standardStartCp };
+    }
+    return tablebase ? { kind: "cp", cp: centipawnsOfResult(tablebase) } : score.value;
+  }
 
   function reviewMove(index: number, before: EvaluatedPosition, after: EvaluatedPosition): MoveReview {
     // The phase is found move by move, because a loop over 600 positions would block the thread.
@@ -123,14 +137,17 @@ export function createReviewer(game: Game, opening: Opening | undefined) {
     const mover = position.turn;
     const isBest = move.uci === before.best?.uci;
     const value = assumed(index, before);
+    const valueAfter = assumed(index + 1, after);
     const mates = isMate(game, index + 1);
     const cpBefore = mates ? 0 : centipawnsOf(value);
-    const cpAfter = mates ? 0 : centipawnsOf(after.score.value);
+    const cpAfter = mates ? 0 : centipawnsOf(valueAfter);
     const [percentBefore, percentAfter] = [percentOf(cpBefore, mover), percentOf(cpAfter, mover)];
     // Two searches differ a little, so even the best move can seem to be a mistake.
-    const advice = mates || isBest ? undefined : adviseOn(value, after.score.value, mover);
+    // From a mate that the engine sees to a win that the tables know, nothing is lost.
+    const wins = after.tablebase?.winner === mover;
+    const advice = mates || isBest || wins ? undefined : adviseOn(value, valueAfter, mover);
     const named = before.best === undefined ? "" : ` ${before.best.san} was best.`;
-    const scores = `(${scoreText(value)} → ${scoreText(after.score.value)})`;
+    const scores = `(${scoreText(value)} → ${scoreText(valueAfter)})`;
     return {
       ply: index + 1,
       move,

@@ -10,8 +10,11 @@ import { messageFromVersions } from "../calls/convert-engines.ts";
 import { uuidv7 } from "../text/uuidv7.ts";
 import { type BatchOptions, createBatchEvaluation } from "./batch.ts";
 import type { ChargedRequest } from "./charge.ts";
+import { createProbe, type ProbeOptions } from "./probe-tablebase.ts";
 
-export interface AnalysisServiceOptions extends BatchOptions {
+export interface AnalysisServiceOptions
+  extends BatchOptions,
+    Pick<ProbeOptions, "tablebase" | "tablesMaxWaitMs"> {
   readonly engines: KnownEngines;
 }
 
@@ -21,7 +24,7 @@ type Methods = Implementation<typeof AnalysisService>["methods"];
 export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
-  const { analyzer, engines: known, access, validate, charge } = options;
+  const { analyzer, engines: known, access, validate, charge, tablebase } = options;
   const { plans, longCalls } = access;
   const evaluateBatch = createBatchEvaluation(options);
 
@@ -81,8 +84,9 @@ export function createAnalysisService(
       evaluateBatch,
       async listEngines() {
         const { catalog, available } = known;
-        return messageFromVersions(catalog, available);
+        return messageFromVersions(catalog, available, tablebase.summary());
       },
+      probeTablebase: createProbe(options),
       async getPrice(message, { account }) {
         const { depth, multipv, movetimeMs } = message;
         const nodes = numberFromLong(message.nodes);

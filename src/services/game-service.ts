@@ -59,7 +59,7 @@ export function createGameService({
             break;
           case "move": {
             charged?.answered();
-            const move = messageFromMoveReview(step.move, validated.game);
+            const move = messageFromMoveReview(step.move, validated.game, step.tablebase);
             moves.push(move);
             yield { event: { case: "move", value: move } };
             break;

@@ -17,7 +17,7 @@ import type { ValidatedReview } from "./validate-review.ts";
 export type ReviewStep =
   /** No search of the review has begun yet. */
   | { readonly kind: "waiting"; readonly at: QueuePosition }
-  | { readonly kind: "move"; readonly move: MoveReview }
+  | { readonly kind: "move"; readonly move: MoveReview; readonly tablebase: Analysis["tablebase"] }
   | { readonly kind: "review"; readonly reviewed: ReviewedGame };
 
 export interface ReviewOptions {
@@ -131,9 +131,10 @@ export async function* reviewGame(
       while (moves.length + 1 < analyses.length) {
         await turn();
         const index = moves.length;
-        const move = reviewer.move(index, at(analyses, index), at(analyses, index + 1));
+        const after = at(analyses, index + 1);
+        const move = reviewer.move(index, at(analyses, index), after);
         moves.push(move);
-        yield { kind: "move", move };
+        yield { kind: "move", move, tablebase: after.tablebase };
       }
     }
     await turn();

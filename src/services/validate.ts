@@ -12,11 +12,13 @@ import { requestFromMessage } from "../calls/convert.ts";
 import { searchOfReview } from "../calls/convert-review.ts";
 import { costOf } from "../calls/policy.ts";
 import { checkRules } from "../calls/rules.ts";
+import type { Position } from "../chess/position.ts";
+import { errorFromPositionViolations } from "../chess/position-error.ts";
 import { costOfMoves, KibitzError, refuseViolations, type Violation, withCost } from "../errors/errors.ts";
 import type { BeginWork } from "../thread/time-slices.ts";
 import { readReview, type ValidatedReview, validateReview } from "./validate-review.ts";
 
-const { evaluate: single, evaluateBatch: batch } = AnalysisService.method;
+const { evaluate: single, evaluateBatch: batch, probeTablebase } = AnalysisService.method;
 const { reviewGame } = GameService.method;
 type RequestMessage = MessageShape<typeof single.input>;
 type ReviewMessage = MessageShape<typeof reviewGame.input>;
@@ -85,6 +87,15 @@ export function createValidate({ access, engines, beginWork }: ValidateOptions) 
     return validateReview(read, { engines, allowed: plan.limits, turn });
   }
 
+  /** Validates a position that is not searched. */
+  async function position(fen: string): Promise<Position> {
+    const validation = await engines.validatePosition({ fen, moves: [], chess960: undefined });
+    if (validation.kind === "violations") {
+      throw errorFromPositionViolations(validation);
+    }
+    return validation.position;
+  }
+
   function batchSize(items: number, { plan }: Account): void {
     refuseExcess((one) => excessOfBatch(items, one), plan, 1 + items / itemsForOne);
   }
@@ -98,10 +109,13 @@ export function createValidate({ access, engines, beginWork }: ValidateOptions) 
     if (isMessage(sent, batch.input)) {
       batchSize(sent.requests.length, call.account);
     }
+    if (isMessage(sent, probeTablebase.input)) {
+      await position(sent.fen);
+    }
     if (isMessage(sent, reviewGame.input)) {
       await review(sent, call);
     }
   }
 
-  return { request, item, review, batchSize, message };
+  return { request, item, review, position, batchSize, message };
 }

@@ -12,6 +12,7 @@ import { connectRedis, type SharingTimes } from "./redis.ts";
 import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
+import { openTables } from "./tablebase.ts";
 
 const serviceTimes = {
   ...accessTimes,
@@ -63,7 +64,7 @@ interface OpenServiceOptions extends Pick<OpenStoresOptions, "degraded" | "meter
   readonly reportCall: ReportCall;
 }
 
-/** Disposing of the service closes the engines and the stored answers. */
+/** Disposing of the service closes the engines, the endgame tables and the stored answers. */
 interface OpenService extends AsyncDisposable {
   readonly service: Service;
   /**
@@ -73,7 +74,7 @@ interface OpenService extends AsyncDisposable {
   endCalls(answered: (maxMs: number) => Promise<void>): Promise<void>;
 }
 
-/** Opens what the calls need besides the stores. If this fails, the engines and the stored answers are closed. */
+/** Opens what the calls need besides the stores. If this fails, all that was opened is closed, and the engines too. */
 export async function openService(
   config: Config,
   log: Log,
@@ -85,9 +86,11 @@ export async function openService(
   await using open = new AsyncDisposableStack();
   const store = open.use(openStore(config, log, degraded));
   open.use(engines);
+  const tablebase = open.use(await openTables(config, log));
   const ending = new AbortController();
   const service = createService(engines, access, config, log, {
     ending: ending.signal,
+    tablebase,
     store,
     shared: node?.answers,
     reportCall,

@@ -3,6 +3,7 @@ import type { Access } from "../access/access.ts";
 import { openPlan } from "../access/plans.ts";
 import type { SearchResult } from "../analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../analysis/analyzer.ts";
+import { createLookUpTables } from "../analysis/apply-tablebase.ts";
 import { createOwnSchedulers } from "../analysis/own-schedulers.ts";
 import { createScheduler, type Scheduler } from "../analysis/scheduler.ts";
 import { createSharing, type SharingOptions } from "../analysis/share-searches.ts";
@@ -20,6 +21,7 @@ import { createImplementations } from "../services/implementations.ts";
 import { createValidate, type Validate } from "../services/validate.ts";
 import { createMemoryCache } from "../storage/memory/cache.ts";
 import type { AnswerCache, AnswerStore } from "../storage/ports.ts";
+import type { Tablebase } from "../tablebase/tablebase.ts";
 import { type BeginWork, createTimeSlicer } from "../thread/time-slices.ts";
 import { ConfigError } from "./config.ts";
 import type { Config } from "./settings.ts";
@@ -39,6 +41,9 @@ export interface Service {
 }
 
 export interface ServiceOptions {
+  readonly tablebase: Tablebase;
+  /** The longest time in milliseconds that a call waits for endgame tables that are being verified. Default: 200. */
+  readonly tablesMaxWaitMs?: number | undefined;
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
   /** By default, the settings decide how addresses are logged. */
@@ -54,12 +59,14 @@ export function createService(
   config: Config,
   log: Log,
   {
+    tablebase,
+    tablesMaxWaitMs = 200,
     store,
     shared,
     meter,
     ending,
     reportCall = createReportCall(createCallLine(log, config.logAddresses), meter),
-  }: ServiceOptions = {},
+  }: ServiceOptions,
 ): Service {
   const cache = openCache(config);
   const beginWork = createTimeSlicer();
@@ -75,6 +82,12 @@ export function createService(
     store,
     meter,
     sharing: shared && createSharing({ ...shared, cache }),
+    lookUpTables: createLookUpTables({
+      tablebase,
+      beginWork,
+      maxWaitMs: tablesMaxWaitMs,
+      onError: (err) => log.error({ err }, "the endgame tables could not be used"),
+    }),
     movetimeMaxMs: openPlan.limits.movetimeMaxMs,
     ending,
   });
@@ -92,6 +105,8 @@ export function createService(
     validate,
     charge,
     beginWork,
+    tablebase,
+    tablesMaxWaitMs,
     searchesAtOnce: config.slots + 1,
     log,
   });

@@ -63,6 +63,11 @@ export const files = reader("must be files separated by `:`, or none", (value) =
   return value === "none" ? [] : all.length > 0 ? all : undefined;
 });
 
+export const folders = reader("must be folders separated by `:`", (value) => {
+  const all = value.split(":").filter(Boolean);
+  return all.length > 0 ? all : undefined;
+});
+
 export const redisAddress = reader(
   "must be redis://host, or rediss:// for TLS; a user, a password (percent-encoded), a port and the number of a database may be with it: redis://user:password@host:6379/0",
   (value) => {

@@ -3,6 +3,7 @@ import { memoryBytes } from "./memory.ts";
 import {
   files,
   flag,
+  folders,
   hosts,
   integer,
   networks,
@@ -187,6 +188,11 @@ export const settings = {
     about:
       "MB that all engines together may use, 100 or more; by default half of the memory, or of the container's limit",
     read: integer(100, 100_000_000),
+  }),
+  syzygy: optional({
+    key: "KIBITZ_SYZYGY",
+    about: "folders of Syzygy endgame tables, separated by `:`; by default none",
+    read: folders,
   }),
   queueMaxWaitMs: setting({
     key: "KIBITZ_QUEUE_MAX_WAIT_MS",

@@ -37,6 +37,7 @@ const nextActions = [
   "retry_now",
   "retry_later",
   "contact_operator",
+  "send_to_eval",
 ];
 
 const echoMax = 64;

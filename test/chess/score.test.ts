@@ -70,9 +70,14 @@ test("the win percentage is 100 or 0 for a mate", () => {
   expect(winPercent(mate(-1))).toBe(0);
 });
 
+test("a known result decides the win percentage, whatever the score is", () => {
+  const percents = (["white", undefined, "black"] as const).map((winner) => winPercent(cp(300), { winner }));
+  expect(percents).toEqual([100, 50, 0]);
+});
+
 test("the win percentage after a checkmate is 100 or 0, and an unknown winner is an error", () => {
-  expect(winPercent(mate(0), "white")).toBe(100);
-  expect(winPercent(mate(0), "black")).toBe(0);
+  expect(winPercent(mate(0), { winner: "white" })).toBe(100);
+  expect(winPercent(mate(0), { winner: "black" })).toBe(0);
   expect(() => winPercent(mate(0))).toThrow("winner");
 });
 
@@ -86,7 +91,7 @@ test.each([
 ])("the score of a finished game is %s", (_, terminal, value, wdl, percent) => {
   const score = scoreOfTerminal(terminal);
   expect(score).toEqual({ value, bound: "exact", wdl });
-  expect(winPercent(score, terminal.winner)).toBe(percent);
+  expect(winPercent(score, terminal)).toBe(percent);
 });
 
 const summaries = [
@@ -106,7 +111,26 @@ const summaries = [
       [mate(2), "black", "Kf8"],
       [cp(400), "black", "Kf8"],
     ] as const
-  ).map(([score, turn, bestMoveSan]) => summarize({ score, bestMoveSan, terminal: undefined, turn })),
+  ).map(([score, turn, bestMoveSan]) =>
+    summarize({ score, bestMoveSan, terminal: undefined, tablebase: undefined, turn }),
+  ),
+  ...(
+    [
+      ["win", "white", "white"],
+      ["loss", "black", "white"],
+      ["draw", undefined, "white"],
+      ["cursed_win", undefined, "black"],
+      ["blessed_loss", undefined, "white"],
+    ] as const
+  ).map(([category, winner, turn]) =>
+    summarize({
+      score: cp(-400),
+      bestMoveSan: "Kf1",
+      terminal: undefined,
+      tablebase: { category, winner },
+      turn,
+    }),
+  ),
   ...(
     [
       { reason: "checkmate", winner: "white", result: "1-0" },
@@ -117,7 +141,13 @@ const summaries = [
       { reason: "fivefold_repetition", winner: undefined, result: "1/2-1/2" },
     ] satisfies Terminal[]
   ).map((terminal) =>
-    summarize({ score: scoreOfTerminal(terminal), bestMoveSan: undefined, terminal, turn: "white" }),
+    summarize({
+      score: scoreOfTerminal(terminal),
+      bestMoveSan: undefined,
+      terminal,
+      tablebase: undefined,
+      turn: "white",
+    }),
   ),
 ];
 
@@ -137,6 +167,11 @@ test("a summary names the better side, the score, the best move and the side to 
     Black is slightly better (at most -0.35). Best move: d5.
     White mates in 2. Best move for Black: Kf8.
     White is winning (+4.00). Best move for Black: Kf8.
+    White wins (tablebase). Best move: Kf1.
+    Black wins (tablebase). Best move for White: Kf1.
+    Draw (tablebase). Best move: Kf1.
+    Draw by the fifty-move rule (tablebase). Best move: Kf1.
+    Draw by the fifty-move rule (tablebase). Best move: Kf1.
     Checkmate: White has won.
     Checkmate: Black has won.
     Draw by stalemate.

@@ -39,14 +39,15 @@ const inBodies: readonly ErrorCode[] = [
   "unsupported_media_type",
 ];
 
-/** Errors of calls that count towards the rate limits. */
-const counted: readonly ErrorCode[] = ["api_key_required", "upgrade_needed"];
+/** Errors of calls that a plan limits. */
+const limited: readonly ErrorCode[] = ["api_key_required", "upgrade_needed"];
+
+const inPositions: readonly ErrorCode[] = ["invalid_fen", "illegal_position"];
 
 /** Errors of calls that need an engine. `deadline_exceeded` is missing, because JSON clients send no deadline. */
 const inAnalyses: readonly ErrorCode[] = [
-  ...counted,
-  "invalid_fen",
-  "illegal_position",
+  ...limited,
+  ...inPositions,
   "illegal_move",
   "invalid_option",
   "option_not_allowed",
@@ -63,7 +64,8 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
   // Omit `option_not_allowed`, because a review has no engine options.
   ReviewGame: [...inAnalyses.filter((code) => code !== "option_not_allowed"), "invalid_pgn"],
   // Omit the errors of analyses, because a batch returns them in the results of its items.
-  EvaluateBatch: counted,
+  EvaluateBatch: limited,
+  ProbeTablebase: ["api_key_required", ...inPositions, "not_in_tablebase", "quota_exhausted"],
   CreateKey: ["self_service_disabled"],
   GetKey: ["api_key_required"],
   RevokeKey: ["api_key_required"],
@@ -71,7 +73,8 @@ const byMethod: Readonly<Record<string, readonly ErrorCode[]>> = {
 
 /** True if calls count towards the rate limits. The responses then have rate limit headers. */
 export function isCounted({ method }: Pick<Route, "method">): boolean {
-  return byMethod[method.name]?.includes("upgrade_needed") ?? false;
+  const errors = byMethod[method.name] ?? [];
+  return errors.includes("upgrade_needed") || errors.includes("quota_exhausted");
 }
 
 export function needsKey({ method }: Pick<Route, "method">): boolean {

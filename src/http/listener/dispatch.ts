@@ -136,7 +136,7 @@ export function createDispatch({
     throw new KibitzError(
       "not_found",
       `There is nothing at ${req.method} ${echo(contextOf(req).path)}. GET / shows how to start; the calls are ` +
-        "POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/bestmove, /v1/review, /v1/keys, /mcp, GET /engines and /price.",
+        "POST /v1/eval, /v1/eval/stream, /v1/eval/batch, /v1/bestmove, /v1/review, /v1/keys, /mcp, GET /v1/tablebase, /engines and /price.",
     );
   }
 

@@ -65,4 +65,5 @@ const nextActions: Readonly<Record<NextAction, string>> = {
   retry_now: "Send the same request again.",
   retry_later: "Send the same request again after the time in Retry-After.",
   contact_operator: "Ask the operator of this service.",
+  send_to_eval: "Send the position to POST /v1/eval, which needs no table.",
 };

@@ -27,6 +27,7 @@ POST /v1/eval/stream  an evaluation after every depth (server-sent events)
 POST /v1/eval/batch   many positions at once
 POST /v1/bestmove     best move
 POST /v1/review       a whole game, explained
+GET  /v1/tablebase    the certain result of a position with few men, from endgame tables
 GET  /engines         engine versions and their options
 GET  /price           plans and their limits
 POST /v1/keys         an API key, where this service issues them

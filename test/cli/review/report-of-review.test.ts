@@ -28,6 +28,7 @@ function analysesOf(pgn: string, evaluations: Evaluations, others: Partial<Analy
       score,
       best,
       ponder: undefined,
+      tablebase: undefined,
       lines: [],
       depth: 12,
       seldepth: 12,
@@ -48,7 +49,7 @@ function reportOf(pgn: string, evaluations: Evaluations, columns = 80): string {
   const own = review(game, evaluations);
   const analyses = analysesOf(pgn, evaluations);
   const reviewed = { game, review: own, analyses, pgn: inOneGo(annotate(game, own)) };
-  const moves = own.moves.map((move) => messageFromMoveReview(move, game));
+  const moves = own.moves.map((move) => messageFromMoveReview(move, game, undefined));
   const message = create(GameReviewSchema, messageFromReview(reviewed, moves));
   return reportOfReview("Game 7", game, message, columns);
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { type RunningApp, useApp } from "../../support/running-app.ts";
+import { tablesFolder, verifyTablesOf } from "../../support/tables.ts";
 import { rpcProtocols } from "./all-protocols.ts";
 import type { AnswerCase, Case, RefusalCase } from "./cases/case.ts";
 import { evaluations } from "./cases/evaluations.ts";
@@ -10,20 +11,34 @@ import { refusedCalls } from "./cases/refused-calls.ts";
 import { refusedEngines } from "./cases/refused-engines.ts";
 import { refusedRequests } from "./cases/refused-requests.ts";
 import { refusedReviews, reviews } from "./cases/reviews.ts";
+import { refusedProbes, tablebases } from "./cases/tablebases.ts";
 import { warnings } from "./cases/warnings.ts";
 import { json } from "./clients/json.ts";
 import { lasting } from "./lasting.ts";
 import type { Answered, Outcome, Protocol, ProtocolKind } from "./protocol.ts";
 import { statuses } from "./statuses.ts";
 
-const answers: readonly Case[] = [...evaluations, ...games, ...reviews, ...warnings, ...listings];
-const refusals: readonly Case[] = [...refusedRequests, ...refusedEngines, ...refusedReviews, ...refusedCalls];
+const answers: readonly Case[] = [
+  ...evaluations,
+  ...games,
+  ...reviews,
+  ...warnings,
+  ...listings,
+  ...tablebases,
+];
+const refusals: readonly Case[] = [
+  ...refusedRequests,
+  ...refusedEngines,
+  ...refusedReviews,
+  ...refusedCalls,
+  ...refusedProbes,
+];
 const cases = [...answers, ...refusals];
 const idPattern = /^[0-9a-f-]{36}$/;
 const plainCases = cases.filter((one) => one.kind === "answer" || !one.rpcOnly);
 
 describe("with a real engine", () => {
-  const ask = useProtocol(json, useApp());
+  const ask = useProtocol(json, useApp({ KIBITZ_SYZYGY: tablesFolder }));
 
   test.each(plainCases)("plain JSON returns the expected result, $kind: $name", async (one) => {
     check(one, await ask(one), 0);
@@ -32,7 +47,8 @@ describe("with a real engine", () => {
 
 describe("with fake engines", () => {
   // Without a cache, every protocol runs its own search and must return the same result.
-  const app = useApp({ KIBITZ_CACHE_MB: "0" }, { engines: createEnginesInProcess({ nodesAPly: 400 }) });
+  const settings = { KIBITZ_CACHE_MB: "0", KIBITZ_SYZYGY: tablesFolder };
+  const app = useApp(settings, { engines: createEnginesInProcess({ nodesAPly: 400 }) });
   const askPlain = cached(useProtocol(json, app));
 
   describe.each(rpcProtocols)("$name", (kind) => {
@@ -53,7 +69,8 @@ describe("with fake engines", () => {
 
 function useProtocol(kind: ProtocolKind, app: RunningApp): (one: Case) => Promise<Outcome> {
   let protocol: Protocol | undefined;
-  beforeAll(() => {
+  beforeAll(async () => {
+    await verifyTablesOf(app.url);
     protocol = kind.open(app.url);
   });
   afterAll(() => protocol?.[Symbol.asyncDispose]());

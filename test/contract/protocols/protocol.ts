@@ -16,6 +16,7 @@ export type Call =
   | "reviewGame"
   | "listEngines"
   | "getPrice"
+  | "probeTablebase"
   | "createKey"
   | "getKey"
   | "revokeKey";

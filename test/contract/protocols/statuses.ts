@@ -20,6 +20,7 @@ export const statuses: Readonly<Record<string, readonly [http: number, rpc: stri
   host_not_allowed: [403, "permission_denied"],
   malformed_http: [400, "invalid_argument"],
   not_found: [404, "not_found"],
+  not_in_tablebase: [404, "not_found"],
   method_not_allowed: [405, "unimplemented"],
   not_acceptable: [406, "invalid_argument"],
   request_timeout: [408, "deadline_exceeded"],

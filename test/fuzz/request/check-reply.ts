@@ -19,6 +19,7 @@ const nextActions = [
   "reduce_limits",
   "retry_later",
   "contact_operator",
+  "send_to_eval",
 ];
 
 /** The names of the gRPC statuses. The index of a name is the number of the status. */

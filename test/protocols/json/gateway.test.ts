@@ -78,7 +78,7 @@ describe("an answer", () => {
     for (const path of ["/engines", "/v1/engines", "/engines?"]) {
       const response = await get(path);
       expect(response.headers.get("cache-control")).toBe("no-store");
-      expect(await response.json()).toEqual({ latest: "stockfish-19", engines: [] });
+      expect(await response.json()).toEqual({ latest: "stockfish-19", engines: [], tablebases: null });
     }
   });
 

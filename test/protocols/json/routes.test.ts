@@ -19,6 +19,7 @@ describe("routesFromServices", () => {
       "GET /v1/engines ListEngines",
       "GET /price GetPrice",
       "GET /v1/price GetPrice",
+      "GET /v1/tablebase ProbeTablebase",
       "POST /v1/keys CreateKey *",
       "GET /v1/keys/self GetKey",
       "DELETE /v1/keys/self RevokeKey",

@@ -12,7 +12,7 @@ import type { JsonObject, Message, UnknownEnum } from "@bufbuild/protobuf";
  * Describes the file chess/analysis/v1/analysis.proto.
  */
 export const file_chess_analysis_v1_analysis: GenFile = /*@__PURE__*/
-  fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEitAMKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EiEKBW5vZGVzGAkgASgEQg26SAoyCBiAlOvcAygBSASIAQESJwoMc2VhcmNoX21vdmVzGAogAygJQhG6SA6SAQsQ2gEiBnIEEAEYEEIICgZfZGVwdGhCCgoIX211bHRpcHZCDgoMX21vdmV0aW1lX21zQgkKB19lbmdpbmVCCAoGX25vZGVzIp4BCgVTY29yZRIMCgJjcBgBIAEoEUgAEg4KBG1hdGUYAiABKBFIABInCgVib3VuZBgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkJvdW5kEigKA3dkbBgEIAEoCzIWLmNoZXNzLmFuYWx5c2lzLnYxLldkbEgBiAEBEhMKC3dpbl9wZXJjZW50GAUgASgBQgcKBXZhbHVlQgYKBF93ZGwiLgoDV2RsEgsKA3dpbhgBIAEoDRIMCgRkcmF3GAIgASgNEgwKBGxvc3MYAyABKA0i+wEKBE1vdmUSCwoDdWNpGAEgASgJEgsKA3NhbhgCIAEoCRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEjkKCXByb21vdGlvbhgFIAEoDjIhLmNoZXNzLmFuYWx5c2lzLnYxLlByb21vdGlvblBpZWNlSACIAQESDwoHY2FwdHVyZRgGIAEoCBINCgVjaGVjaxgHIAEoCBI2CghjYXN0bGluZxgIIAEoDjIfLmNoZXNzLmFuYWx5c2lzLnYxLkNhc3RsaW5nU2lkZUgBiAEBEhEKCWZlbl9hZnRlchgJIAEoCUIMCgpfcHJvbW90aW9uQgsKCV9jYXN0bGluZyJ6CgRMaW5lEgwKBHJhbmsYASABKA0SDQoFZGVwdGgYAiABKA0SEAoIc2VsZGVwdGgYAyABKA0SJwoFc2NvcmUYBCABKAsyGC5jaGVzcy5hbmFseXNpcy52MS5TY29yZRINCgVtb3ZlcxgFIAMoCRILCgNzYW4YBiADKAkiXQoJRW5naW5lUmVmEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoCRIlCgRwYXRoGAQgASgOMhcuY2hlc3MuYW5hbHlzaXMudjEuUGF0aCKHAQoIVGVybWluYWwSMQoGcmVhc29uGAEgASgOMiEuY2hlc3MuYW5hbHlzaXMudjEuVGVybWluYWxSZWFzb24SLQoGd2lubmVyGAIgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuQ29sb3JIAIgBARIOCgZyZXN1bHQYAyABKAlCCQoHX3dpbm5lciKrAgoGU2VhcmNoEg0KBWRlcHRoGAEgASgNEhAKCHNlbGRlcHRoGAIgASgNEg0KBW5vZGVzGAMgASgEEgsKA25wcxgEIAEoBBIPCgd0aW1lX21zGAUgASgNEhAKCHF1ZXVlX21zGAYgASgNEhAKCGhhc2hmdWxsGAcgASgNEg4KBnRiaGl0cxgIIAEoBBI3CgtzdG9wX3JlYXNvbhgJIAEoDjIdLmNoZXNzLmFuYWx5c2lzLnYxLlN0b3BSZWFzb25IAIgBARIVCg1kZXRlcm1pbmlzdGljGAogASgIEg4KBmNhY2hlZBgLIAEoCBIvCgZsaW1pdHMYDCABKAsyHy5jaGVzcy5hbmFseXNpcy52MS5TZWFyY2hMaW1pdHNCDgoMX3N0b3BfcmVhc29uIsUBCgxTZWFyY2hMaW1pdHMSEgoFZGVwdGgYASABKA1IAIgBARIPCgdtdWx0aXB2GAIgASgNEhgKC21vdmV0aW1lX21zGAMgASgNSAGIAQESKAoHb3B0aW9ucxgEIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSEgoFbm9kZXMYBSABKARIAogBARIUCgxzZWFyY2hfbW92ZXMYBiADKAlCCAoGX2RlcHRoQg4KDF9tb3ZldGltZV9tc0IICgZfbm9kZXMiMQoGUXVldWVkEg0KBXBsYWNlGAEgASgNEhgKEGV4cGVjdGVkX3dhaXRfbXMYAiABKA0iRgoHV2FybmluZxIMCgRjb2RlGAEgASgJEg8KB21lc3NhZ2UYAiABKAkSEgoFZmllbGQYAyABKAlIAIgBAUIICgZfZmllbGQigwQKBkVuZ2luZRIKCgJpZBgBIAEoCRIMCgRuYW1lGAIgASgJEg4KBmF1dGhvchgDIAEoCRIOCgZmYW1pbHkYBCABKAkSDwoHdmVyc2lvbhgFIAEoCRIUCgdsaWNlbnNlGAYgASgJSACIAQESLwoGc3RhdHVzGAcgASgOMh8uY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lU3RhdHVzEg4KBmxhdGVzdBgIIAEoCBIsCgh2YXJpYW50cxgJIAMoDjIaLmNoZXNzLmFuYWx5c2lzLnYxLlZhcmlhbnQSLAoFcGF0aHMYCiADKAsyHS5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVQYXRoEi0KDGRlZmF1bHRfcGF0aBgLIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgSLwoOb3B0aW9uc19zY2hlbWEYDCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EjEKEG9wdGlvbnNfZGVmYXVsdHMYDSABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EhQKDHJlcHJvZHVjaWJsZRgOIAEoCBI2Cg1kZWZhdWx0X2xpbWl0GA8gASgLMh8uY2hlc3MuYW5hbHlzaXMudjEuRGVmYXVsdExpbWl0Eg4KBmRpZ2VzdBgQIAEoCUIKCghfbGljZW5zZSI5CgxEZWZhdWx0TGltaXQSDwoFZGVwdGgYASABKA1IABIPCgVub2RlcxgCIAEoBEgAQgcKBWxpbWl0IusBCgpFbmdpbmVQYXRoEiUKBHBhdGgYASABKA4yFy5jaGVzcy5hbmFseXNpcy52MS5QYXRoEhEKCWF2YWlsYWJsZRgCIAEoCBInCgNuZXQYAyABKA4yGi5jaGVzcy5hbmFseXNpcy52MS5OZXRTaXplEg4KBnNoYTI1NhgEIAEoCRIPCgd0aHJlYWRzGAUgASgNEg8KB2hhc2hfbWIYBiABKA0SHwoSdW5hdmFpbGFibGVfcmVhc29uGAggASgJSACIAQFCFQoTX3VuYXZhaWxhYmxlX3JlYXNvbkoECAcQCFIKaGFzaF9zdGVwcyJXCgRQbGFuEgoKAmlkGAEgASgJEhQKDHJlcXVpcmVzX2tleRgCIAEoCBItCgZsaW1pdHMYAyABKAsyHS5jaGVzcy5hbmFseXNpcy52MS5QbGFuTGltaXRzIt0BCgpQbGFuTGltaXRzEhEKCWRlcHRoX21heBgBIAEoDRITCgttdWx0aXB2X21heBgCIAEoDRIXCg9tb3ZldGltZV9tc19tYXgYAyABKA0SFwoKY29uY3VycmVudBgEIAEoDUgAiAEBEiYKBXJhdGVzGAUgAygLMhcuY2hlc3MuYW5hbHlzaXMudjEuUmF0ZRIRCglub2Rlc19tYXgYBiABKAQSGAoQcmV2aWV3X3BsaWVzX21heBgHIAEoDRIRCgliYXRjaF9tYXgYCCABKA1CDQoLX2NvbmN1cnJlbnQiQwoEUmF0ZRIMCgRuYW1lGAEgASgJEg0KBXF1b3RhGAIgASgEEhAKCHdpbmRvd19zGAMgASgNEgwKBHVuaXQYBCABKAkiTwoIRXN0aW1hdGUSEgoKdHlwaWNhbF9tcxgBIAEoDRIvCgdhbGxvd2VkGAIgAygLMh4uY2hlc3MuYW5hbHlzaXMudjEuUGxhblZlcmRpY3QiLAoLUGxhblZlcmRpY3QSDAoEcGxhbhgBIAEoCRIPCgdhbGxvd2VkGAIgASgIKksKBFBhdGgSFAoQUEFUSF9VTlNQRUNJRklFRBAAEg0KCVBBVEhfQVVUTxABEg0KCVBBVEhfV0FTTRACEg8KC1BBVEhfTkFUSVZFEAMqQAoFQ29sb3ISFQoRQ09MT1JfVU5TUEVDSUZJRUQQABIPCgtDT0xPUl9XSElURRABEg8KC0NPTE9SX0JMQUNLEAIqUQoFQm91bmQSFQoRQk9VTkRfVU5TUEVDSUZJRUQQABIPCgtCT1VORF9FWEFDVBABEg8KC0JPVU5EX0xPV0VSEAISDwoLQk9VTkRfVVBQRVIQAyqeAQoOUHJvbW90aW9uUGllY2USHwobUFJPTU9USU9OX1BJRUNFX1VOU1BFQ0lGSUVEEAASGQoVUFJPTU9USU9OX1BJRUNFX1FVRUVOEAESGAoUUFJPTU9USU9OX1BJRUNFX1JPT0sQAhIaChZQUk9NT1RJT05fUElFQ0VfQklTSE9QEAMSGgoWUFJPTU9USU9OX1BJRUNFX0tOSUdIVBAEKmYKDENhc3RsaW5nU2lkZRIdChlDQVNUTElOR19TSURFX1VOU1BFQ0lGSUVEEAASGgoWQ0FTVExJTkdfU0lERV9LSU5HU0lERRABEhsKF0NBU1RMSU5HX1NJREVfUVVFRU5TSURFEAIq6gEKDlRlcm1pbmFsUmVhc29uEh8KG1RFUk1JTkFMX1JFQVNPTl9VTlNQRUNJRklFRBAAEh0KGVRFUk1JTkFMX1JFQVNPTl9DSEVDS01BVEUQARIdChlURVJNSU5BTF9SRUFTT05fU1RBTEVNQVRFEAISKQolVEVSTUlOQUxfUkVBU09OX0lOU1VGRklDSUVOVF9NQVRFUklBTBADEiUKIVRFUk1JTkFMX1JFQVNPTl9TRVZFTlRZRklWRV9NT1ZFUxAEEicKI1RFUk1JTkFMX1JFQVNPTl9GSVZFRk9MRF9SRVBFVElUSU9OEAUqaAoJRHJhd0NsYWltEhoKFkRSQVdfQ0xBSU1fVU5TUEVDSUZJRUQQABIaChZEUkFXX0NMQUlNX0ZJRlRZX01PVkVTEAESIwofRFJBV19DTEFJTV9USFJFRUZPTERfUkVQRVRJVElPThACKqkBCgpTdG9wUmVhc29uEhsKF1NUT1BfUkVBU09OX1VOU1BFQ0lGSUVEEAASFQoRU1RPUF9SRUFTT05fREVQVEgQARIYChRTVE9QX1JFQVNPTl9NT1ZFVElNRRACEhwKGFNUT1BfUkVBU09OX1NFUlZFUl9MSU1JVBADEhgKFFNUT1BfUkVBU09OX1RFUk1JTkFMEAQSFQoRU1RPUF9SRUFTT05fTk9ERVMQBSplCgxFbmdpbmVTdGF0dXMSHQoZRU5HSU5FX1NUQVRVU19VTlNQRUNJRklFRBAAEhgKFEVOR0lORV9TVEFUVVNfU1RBQkxFEAESHAoYRU5HSU5FX1NUQVRVU19ERVBSRUNBVEVEEAIqTgoHVmFyaWFudBIXChNWQVJJQU5UX1VOU1BFQ0lGSUVEEAASFAoQVkFSSUFOVF9TVEFOREFSRBABEhQKEFZBUklBTlRfQ0hFU1M5NjAQAipJCgdOZXRTaXplEhgKFE5FVF9TSVpFX1VOU1BFQ0lGSUVEEAASEQoNTkVUX1NJWkVfRlVMTBABEhEKDU5FVF9TSVpFX0xJVEUQAmIGcHJvdG8z", [file_buf_validate_validate, file_google_protobuf_struct]);
+  fileDesc("CiBjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpcy5wcm90bxIRY2hlc3MuYW5hbHlzaXMudjEitAMKD0FuYWx5c2lzUmVxdWVzdBIYCgNmZW4YASABKAlCC7pICMgBAXIDGIABEiAKBW1vdmVzGAIgAygJQhG6SA6SAQsQ2AQiBnIEEAEYEBIdCgVkZXB0aBgDIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgEIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYBSABKA1CC7pICCoGGODUAygySAKIAQESHAoGZW5naW5lGAYgASgJQge6SARyAhhASAOIAQESLwoEcGF0aBgHIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGhCCLpIBYIBAhABEigKB29wdGlvbnMYCCABKAsyFy5nb29nbGUucHJvdG9idWYuU3RydWN0EiEKBW5vZGVzGAkgASgEQg26SAoyCBiAlOvcAygBSASIAQESJwoMc2VhcmNoX21vdmVzGAogAygJQhG6SA6SAQsQ2gEiBnIEEAEYEEIICgZfZGVwdGhCCgoIX211bHRpcHZCDgoMX21vdmV0aW1lX21zQgkKB19lbmdpbmVCCAoGX25vZGVzIp4BCgVTY29yZRIMCgJjcBgBIAEoEUgAEg4KBG1hdGUYAiABKBFIABInCgVib3VuZBgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkJvdW5kEigKA3dkbBgEIAEoCzIWLmNoZXNzLmFuYWx5c2lzLnYxLldkbEgBiAEBEhMKC3dpbl9wZXJjZW50GAUgASgBQgcKBXZhbHVlQgYKBF93ZGwiLgoDV2RsEgsKA3dpbhgBIAEoDRIMCgRkcmF3GAIgASgNEgwKBGxvc3MYAyABKA0i+wEKBE1vdmUSCwoDdWNpGAEgASgJEgsKA3NhbhgCIAEoCRIMCgRmcm9tGAMgASgJEgoKAnRvGAQgASgJEjkKCXByb21vdGlvbhgFIAEoDjIhLmNoZXNzLmFuYWx5c2lzLnYxLlByb21vdGlvblBpZWNlSACIAQESDwoHY2FwdHVyZRgGIAEoCBINCgVjaGVjaxgHIAEoCBI2CghjYXN0bGluZxgIIAEoDjIfLmNoZXNzLmFuYWx5c2lzLnYxLkNhc3RsaW5nU2lkZUgBiAEBEhEKCWZlbl9hZnRlchgJIAEoCUIMCgpfcHJvbW90aW9uQgsKCV9jYXN0bGluZyJ6CgRMaW5lEgwKBHJhbmsYASABKA0SDQoFZGVwdGgYAiABKA0SEAoIc2VsZGVwdGgYAyABKA0SJwoFc2NvcmUYBCABKAsyGC5jaGVzcy5hbmFseXNpcy52MS5TY29yZRINCgVtb3ZlcxgFIAMoCRILCgNzYW4YBiADKAkiXQoJRW5naW5lUmVmEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDwoHdmVyc2lvbhgDIAEoCRIlCgRwYXRoGAQgASgOMhcuY2hlc3MuYW5hbHlzaXMudjEuUGF0aCKHAQoIVGVybWluYWwSMQoGcmVhc29uGAEgASgOMiEuY2hlc3MuYW5hbHlzaXMudjEuVGVybWluYWxSZWFzb24SLQoGd2lubmVyGAIgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuQ29sb3JIAIgBARIOCgZyZXN1bHQYAyABKAlCCQoHX3dpbm5lciKwAQoJVGFibGViYXNlEjYKCGNhdGVnb3J5GAEgASgOMiQuY2hlc3MuYW5hbHlzaXMudjEuVGFibGViYXNlQ2F0ZWdvcnkSLQoGd2lubmVyGAIgASgOMhguY2hlc3MuYW5hbHlzaXMudjEuQ29sb3JIAIgBARIWCglkdHpfcGxpZXMYAyABKA1IAYgBARILCgNtZW4YBCABKA1CCQoHX3dpbm5lckIMCgpfZHR6X3BsaWVzIr4BCg1UYWJsZWJhc2VNb3ZlEgsKA3VjaRgBIAEoCRILCgNzYW4YAiABKAkSNgoIY2F0ZWdvcnkYAyABKA4yJC5jaGVzcy5hbmFseXNpcy52MS5UYWJsZWJhc2VDYXRlZ29yeRIWCglkdHpfcGxpZXMYBCABKA1IAIgBARIPCgd6ZXJvaW5nGAUgASgIEhEKCWNoZWNrbWF0ZRgGIAEoCBIRCglzdGFsZW1hdGUYByABKAhCDAoKX2R0el9wbGllcyI5CgpUYWJsZWJhc2VzEgsKA21lbhgBIAEoDRIOCgZ0YWJsZXMYAiABKA0SDgoGZGlnZXN0GAMgASgJIqsCCgZTZWFyY2gSDQoFZGVwdGgYASABKA0SEAoIc2VsZGVwdGgYAiABKA0SDQoFbm9kZXMYAyABKAQSCwoDbnBzGAQgASgEEg8KB3RpbWVfbXMYBSABKA0SEAoIcXVldWVfbXMYBiABKA0SEAoIaGFzaGZ1bGwYByABKA0SDgoGdGJoaXRzGAggASgEEjcKC3N0b3BfcmVhc29uGAkgASgOMh0uY2hlc3MuYW5hbHlzaXMudjEuU3RvcFJlYXNvbkgAiAEBEhUKDWRldGVybWluaXN0aWMYCiABKAgSDgoGY2FjaGVkGAsgASgIEi8KBmxpbWl0cxgMIAEoCzIfLmNoZXNzLmFuYWx5c2lzLnYxLlNlYXJjaExpbWl0c0IOCgxfc3RvcF9yZWFzb24ixQEKDFNlYXJjaExpbWl0cxISCgVkZXB0aBgBIAEoDUgAiAEBEg8KB211bHRpcHYYAiABKA0SGAoLbW92ZXRpbWVfbXMYAyABKA1IAYgBARIoCgdvcHRpb25zGAQgASgLMhcuZ29vZ2xlLnByb3RvYnVmLlN0cnVjdBISCgVub2RlcxgFIAEoBEgCiAEBEhQKDHNlYXJjaF9tb3ZlcxgGIAMoCUIICgZfZGVwdGhCDgoMX21vdmV0aW1lX21zQggKBl9ub2RlcyIxCgZRdWV1ZWQSDQoFcGxhY2UYASABKA0SGAoQZXhwZWN0ZWRfd2FpdF9tcxgCIAEoDSJGCgdXYXJuaW5nEgwKBGNvZGUYASABKAkSDwoHbWVzc2FnZRgCIAEoCRISCgVmaWVsZBgDIAEoCUgAiAEBQggKBl9maWVsZCKDBAoGRW5naW5lEgoKAmlkGAEgASgJEgwKBG5hbWUYAiABKAkSDgoGYXV0aG9yGAMgASgJEg4KBmZhbWlseRgEIAEoCRIPCgd2ZXJzaW9uGAUgASgJEhQKB2xpY2Vuc2UYBiABKAlIAIgBARIvCgZzdGF0dXMYByABKA4yHy5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVTdGF0dXMSDgoGbGF0ZXN0GAggASgIEiwKCHZhcmlhbnRzGAkgAygOMhouY2hlc3MuYW5hbHlzaXMudjEuVmFyaWFudBIsCgVwYXRocxgKIAMoCzIdLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZVBhdGgSLQoMZGVmYXVsdF9wYXRoGAsgASgOMhcuY2hlc3MuYW5hbHlzaXMudjEuUGF0aBIvCg5vcHRpb25zX3NjaGVtYRgMIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSMQoQb3B0aW9uc19kZWZhdWx0cxgNIAEoCzIXLmdvb2dsZS5wcm90b2J1Zi5TdHJ1Y3QSFAoMcmVwcm9kdWNpYmxlGA4gASgIEjYKDWRlZmF1bHRfbGltaXQYDyABKAsyHy5jaGVzcy5hbmFseXNpcy52MS5EZWZhdWx0TGltaXQSDgoGZGlnZXN0GBAgASgJQgoKCF9saWNlbnNlIjkKDERlZmF1bHRMaW1pdBIPCgVkZXB0aBgBIAEoDUgAEg8KBW5vZGVzGAIgASgESABCBwoFbGltaXQi6wEKCkVuZ2luZVBhdGgSJQoEcGF0aBgBIAEoDjIXLmNoZXNzLmFuYWx5c2lzLnYxLlBhdGgSEQoJYXZhaWxhYmxlGAIgASgIEicKA25ldBgDIAEoDjIaLmNoZXNzLmFuYWx5c2lzLnYxLk5ldFNpemUSDgoGc2hhMjU2GAQgASgJEg8KB3RocmVhZHMYBSABKA0SDwoHaGFzaF9tYhgGIAEoDRIfChJ1bmF2YWlsYWJsZV9yZWFzb24YCCABKAlIAIgBAUIVChNfdW5hdmFpbGFibGVfcmVhc29uSgQIBxAIUgpoYXNoX3N0ZXBzIlcKBFBsYW4SCgoCaWQYASABKAkSFAoMcmVxdWlyZXNfa2V5GAIgASgIEi0KBmxpbWl0cxgDIAEoCzIdLmNoZXNzLmFuYWx5c2lzLnYxLlBsYW5MaW1pdHMi3QEKClBsYW5MaW1pdHMSEQoJZGVwdGhfbWF4GAEgASgNEhMKC211bHRpcHZfbWF4GAIgASgNEhcKD21vdmV0aW1lX21zX21heBgDIAEoDRIXCgpjb25jdXJyZW50GAQgASgNSACIAQESJgoFcmF0ZXMYBSADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5SYXRlEhEKCW5vZGVzX21heBgGIAEoBBIYChByZXZpZXdfcGxpZXNfbWF4GAcgASgNEhEKCWJhdGNoX21heBgIIAEoDUINCgtfY29uY3VycmVudCJDCgRSYXRlEgwKBG5hbWUYASABKAkSDQoFcXVvdGEYAiABKAQSEAoId2luZG93X3MYAyABKA0SDAoEdW5pdBgEIAEoCSJPCghFc3RpbWF0ZRISCgp0eXBpY2FsX21zGAEgASgNEi8KB2FsbG93ZWQYAiADKAsyHi5jaGVzcy5hbmFseXNpcy52MS5QbGFuVmVyZGljdCIsCgtQbGFuVmVyZGljdBIMCgRwbGFuGAEgASgJEg8KB2FsbG93ZWQYAiABKAgqSwoEUGF0aBIUChBQQVRIX1VOU1BFQ0lGSUVEEAASDQoJUEFUSF9BVVRPEAESDQoJUEFUSF9XQVNNEAISDwoLUEFUSF9OQVRJVkUQAypACgVDb2xvchIVChFDT0xPUl9VTlNQRUNJRklFRBAAEg8KC0NPTE9SX1dISVRFEAESDwoLQ09MT1JfQkxBQ0sQAipRCgVCb3VuZBIVChFCT1VORF9VTlNQRUNJRklFRBAAEg8KC0JPVU5EX0VYQUNUEAESDwoLQk9VTkRfTE9XRVIQAhIPCgtCT1VORF9VUFBFUhADKp4BCg5Qcm9tb3Rpb25QaWVjZRIfChtQUk9NT1RJT05fUElFQ0VfVU5TUEVDSUZJRUQQABIZChVQUk9NT1RJT05fUElFQ0VfUVVFRU4QARIYChRQUk9NT1RJT05fUElFQ0VfUk9PSxACEhoKFlBST01PVElPTl9QSUVDRV9CSVNIT1AQAxIaChZQUk9NT1RJT05fUElFQ0VfS05JR0hUEAQqZgoMQ2FzdGxpbmdTaWRlEh0KGUNBU1RMSU5HX1NJREVfVU5TUEVDSUZJRUQQABIaChZDQVNUTElOR19TSURFX0tJTkdTSURFEAESGwoXQ0FTVExJTkdfU0lERV9RVUVFTlNJREUQAirqAQoOVGVybWluYWxSZWFzb24SHwobVEVSTUlOQUxfUkVBU09OX1VOU1BFQ0lGSUVEEAASHQoZVEVSTUlOQUxfUkVBU09OX0NIRUNLTUFURRABEh0KGVRFUk1JTkFMX1JFQVNPTl9TVEFMRU1BVEUQAhIpCiVURVJNSU5BTF9SRUFTT05fSU5TVUZGSUNJRU5UX01BVEVSSUFMEAMSJQohVEVSTUlOQUxfUkVBU09OX1NFVkVOVFlGSVZFX01PVkVTEAQSJwojVEVSTUlOQUxfUkVBU09OX0ZJVkVGT0xEX1JFUEVUSVRJT04QBSpoCglEcmF3Q2xhaW0SGgoWRFJBV19DTEFJTV9VTlNQRUNJRklFRBAAEhoKFkRSQVdfQ0xBSU1fRklGVFlfTU9WRVMQARIjCh9EUkFXX0NMQUlNX1RIUkVFRk9MRF9SRVBFVElUSU9OEAIq1QEKEVRhYmxlYmFzZUNhdGVnb3J5EiIKHlRBQkxFQkFTRV9DQVRFR09SWV9VTlNQRUNJRklFRBAAEhoKFlRBQkxFQkFTRV9DQVRFR09SWV9XSU4QARIhCh1UQUJMRUJBU0VfQ0FURUdPUllfQ1VSU0VEX1dJThACEhsKF1RBQkxFQkFTRV9DQVRFR09SWV9EUkFXEAMSIwofVEFCTEVCQVNFX0NBVEVHT1JZX0JMRVNTRURfTE9TUxAEEhsKF1RBQkxFQkFTRV9DQVRFR09SWV9MT1NTEAUqqQEKClN0b3BSZWFzb24SGwoXU1RPUF9SRUFTT05fVU5TUEVDSUZJRUQQABIVChFTVE9QX1JFQVNPTl9ERVBUSBABEhgKFFNUT1BfUkVBU09OX01PVkVUSU1FEAISHAoYU1RPUF9SRUFTT05fU0VSVkVSX0xJTUlUEAMSGAoUU1RPUF9SRUFTT05fVEVSTUlOQUwQBBIVChFTVE9QX1JFQVNPTl9OT0RFUxAFKmUKDEVuZ2luZVN0YXR1cxIdChlFTkdJTkVfU1RBVFVTX1VOU1BFQ0lGSUVEEAASGAoURU5HSU5FX1NUQVRVU19TVEFCTEUQARIcChhFTkdJTkVfU1RBVFVTX0RFUFJFQ0FURUQQAipOCgdWYXJpYW50EhcKE1ZBUklBTlRfVU5TUEVDSUZJRUQQABIUChBWQVJJQU5UX1NUQU5EQVJEEAESFAoQVkFSSUFOVF9DSEVTUzk2MBACKkkKB05ldFNpemUSGAoUTkVUX1NJWkVfVU5TUEVDSUZJRUQQABIRCg1ORVRfU0laRV9GVUxMEAESEQoNTkVUX1NJWkVfTElURRACYgZwcm90bzM", [file_buf_validate_validate, file_google_protobuf_struct]);
 
 /**
  * What to analyse and how hard to search: the same request body for an evaluation and a best move.
@@ -161,7 +161,8 @@ export type Score = Message<"chess.analysis.v1.Score"> & {
 
   /**
    * White's winning chances in percent, 0 to 100 with one decimal, by the Lichess formula:
-   * 50 + 50 * (2 / (1 + exp(-0.00368208 * cp)) - 1). A mate gives 100 or 0.
+   * 50 + 50 * (2 / (1 + exp(-0.00368208 * cp)) - 1). A mate gives 100 or 0. If endgame tables know the position of the answer, 100, 50
+   * or 0 by their result; scores of lines stay the engine's.
    *
    * @generated from field: double win_percent = 5;
    */
@@ -421,6 +422,148 @@ export const TerminalSchema: GenMessage<Terminal> = /*@__PURE__*/
   messageDesc(file_chess_analysis_v1_analysis, 6);
 
 /**
+ * What endgame tables (Syzygy) know for certain of a position with few men, with the half-move clock heeded.
+ *
+ * @generated from message chess.analysis.v1.Tablebase
+ */
+export type Tablebase = Message<"chess.analysis.v1.Tablebase"> & {
+  /**
+   * The result for the side to move.
+   *
+   * @generated from field: chess.analysis.v1.TablebaseCategory category = 1;
+   */
+  category: TablebaseCategory;
+
+  /**
+   * Who wins. Unset for all draws, also those by the fifty-move rule.
+   *
+   * @generated from field: optional chess.analysis.v1.Color winner = 2;
+   */
+  winner?: Color | undefined;
+
+  /**
+   * Plies to the next capture or pawn move, or to the checkmate, if both sides play best: at least 1, and 1 after a checkmate. May be
+   * too small by 1. Above 100 if the fifty-move rule spoils the result whatever the clock is. Unset if `category` is `draw`.
+   *
+   * @generated from field: optional uint32 dtz_plies = 3;
+   */
+  dtzPlies?: number | undefined;
+
+  /**
+   * The number of men on the board, 2 to 7. Kings and pawns count too.
+   *
+   * @generated from field: uint32 men = 4;
+   */
+  men: number;
+};
+
+/**
+ * Describes the message chess.analysis.v1.Tablebase.
+ * Use `create(TablebaseSchema)` to create a new message.
+ */
+export const TablebaseSchema: GenMessage<Tablebase> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis, 7);
+
+/**
+ * A legal move, and what endgame tables know of the position after it.
+ *
+ * @generated from message chess.analysis.v1.TablebaseMove
+ */
+export type TablebaseMove = Message<"chess.analysis.v1.TablebaseMove"> & {
+  /**
+   * UCI: `e2e4`, `e7e8q`.
+   *
+   * @generated from field: string uci = 1;
+   */
+  uci: string;
+
+  /**
+   * Standard algebraic notation, with `+` or `#`.
+   *
+   * @generated from field: string san = 2;
+   */
+  san: string;
+
+  /**
+   * The result of the position after the move, for the side to move there: `loss` means that the move wins.
+   *
+   * @generated from field: chess.analysis.v1.TablebaseCategory category = 3;
+   */
+  category: TablebaseCategory;
+
+  /**
+   * Plies from the position after the move, as in Tablebase. Unset if `category` is `draw`.
+   *
+   * @generated from field: optional uint32 dtz_plies = 4;
+   */
+  dtzPlies?: number | undefined;
+
+  /**
+   * Whether the move is a capture or a pawn move, which sets the half-move clock to 0.
+   *
+   * @generated from field: bool zeroing = 5;
+   */
+  zeroing: boolean;
+
+  /**
+   * Whether the move gives checkmate.
+   *
+   * @generated from field: bool checkmate = 6;
+   */
+  checkmate: boolean;
+
+  /**
+   * Whether the move gives stalemate.
+   *
+   * @generated from field: bool stalemate = 7;
+   */
+  stalemate: boolean;
+};
+
+/**
+ * Describes the message chess.analysis.v1.TablebaseMove.
+ * Use `create(TablebaseMoveSchema)` to create a new message.
+ */
+export const TablebaseMoveSchema: GenMessage<TablebaseMove> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis, 8);
+
+/**
+ * The endgame tables that the service uses.
+ *
+ * @generated from message chess.analysis.v1.Tablebases
+ */
+export type Tablebases = Message<"chess.analysis.v1.Tablebases"> & {
+  /**
+   * The number of men of the largest table, 3 to 7.
+   *
+   * @generated from field: uint32 men = 1;
+   */
+  men: number;
+
+  /**
+   * The number of tables, each of a file of results and a file of distances.
+   *
+   * @generated from field: uint32 tables = 2;
+   */
+  tables: number;
+
+  /**
+   * SHA-256 of what stands for the content of all tables, in lower-case hex. Services with the same digest, and with all tables
+   * verified, know the same of each position.
+   *
+   * @generated from field: string digest = 3;
+   */
+  digest: string;
+};
+
+/**
+ * Describes the message chess.analysis.v1.Tablebases.
+ * Use `create(TablebasesSchema)` to create a new message.
+ */
+export const TablebasesSchema: GenMessage<Tablebases> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis, 9);
+
+/**
  * How the search went.
  *
  * @generated from message chess.analysis.v1.Search
@@ -493,7 +636,8 @@ export type Search = Message<"chess.analysis.v1.Search"> & {
   /**
    * Whether the answer is reproducible: a cleared hash table, stopped by depth or nodes, full strength, and an
    * engine that gave the same answer twice in its self-test, which is never one of several threads. The same request then
-   * gets the same answer wherever the same build runs with the same `hash_mb`.
+   * gets the same answer wherever the same build runs with the same `hash_mb`. What endgame tables add is the same wherever
+   * `tablebases.digest` of ListEngines is.
    *
    * @generated from field: bool deterministic = 10;
    */
@@ -519,7 +663,7 @@ export type Search = Message<"chess.analysis.v1.Search"> & {
  * Use `create(SearchSchema)` to create a new message.
  */
 export const SearchSchema: GenMessage<Search> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 7);
+  messageDesc(file_chess_analysis_v1_analysis, 10);
 
 /**
  * The limits and options that a search ran under.
@@ -575,7 +719,7 @@ export type SearchLimits = Message<"chess.analysis.v1.SearchLimits"> & {
  * Use `create(SearchLimitsSchema)` to create a new message.
  */
 export const SearchLimitsSchema: GenMessage<SearchLimits> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 8);
+  messageDesc(file_chess_analysis_v1_analysis, 11);
 
 /**
  * Where a request stands that waits for an engine: told of what was admitted and will be answered.
@@ -603,7 +747,7 @@ export type Queued = Message<"chess.analysis.v1.Queued"> & {
  * Use `create(QueuedSchema)` to create a new message.
  */
 export const QueuedSchema: GenMessage<Queued> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 9);
+  messageDesc(file_chess_analysis_v1_analysis, 12);
 
 /**
  * Something the caller should know about the request or the answer. The answer is still correct.
@@ -638,7 +782,7 @@ export type Warning = Message<"chess.analysis.v1.Warning"> & {
  * Use `create(WarningSchema)` to create a new message.
  */
 export const WarningSchema: GenMessage<Warning> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 10);
+  messageDesc(file_chess_analysis_v1_analysis, 13);
 
 /**
  * An engine version that the service knows.
@@ -767,7 +911,7 @@ export type Engine = Message<"chess.analysis.v1.Engine"> & {
  * Use `create(EngineSchema)` to create a new message.
  */
 export const EngineSchema: GenMessage<Engine> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 11);
+  messageDesc(file_chess_analysis_v1_analysis, 14);
 
 /**
  * The limit of a search that names no limit.
@@ -804,7 +948,7 @@ export type DefaultLimit = Message<"chess.analysis.v1.DefaultLimit"> & {
  * Use `create(DefaultLimitSchema)` to create a new message.
  */
 export const DefaultLimitSchema: GenMessage<DefaultLimit> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 12);
+  messageDesc(file_chess_analysis_v1_analysis, 15);
 
 /**
  * One build of an engine version.
@@ -868,7 +1012,7 @@ export type EnginePath = Message<"chess.analysis.v1.EnginePath"> & {
  * Use `create(EnginePathSchema)` to create a new message.
  */
 export const EnginePathSchema: GenMessage<EnginePath> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 13);
+  messageDesc(file_chess_analysis_v1_analysis, 16);
 
 /**
  * What a group of callers is allowed.
@@ -903,7 +1047,7 @@ export type Plan = Message<"chess.analysis.v1.Plan"> & {
  * Use `create(PlanSchema)` to create a new message.
  */
 export const PlanSchema: GenMessage<Plan> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 14);
+  messageDesc(file_chess_analysis_v1_analysis, 17);
 
 /**
  * Limits of a plan, as they are enforced.
@@ -973,7 +1117,7 @@ export type PlanLimits = Message<"chess.analysis.v1.PlanLimits"> & {
  * Use `create(PlanLimitsSchema)` to create a new message.
  */
 export const PlanLimitsSchema: GenMessage<PlanLimits> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 15);
+  messageDesc(file_chess_analysis_v1_analysis, 18);
 
 /**
  * A quota over a time window.
@@ -1016,7 +1160,7 @@ export type Rate = Message<"chess.analysis.v1.Rate"> & {
  * Use `create(RateSchema)` to create a new message.
  */
 export const RateSchema: GenMessage<Rate> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 16);
+  messageDesc(file_chess_analysis_v1_analysis, 19);
 
 /**
  * What a request with the given limits would take.
@@ -1045,7 +1189,7 @@ export type Estimate = Message<"chess.analysis.v1.Estimate"> & {
  * Use `create(EstimateSchema)` to create a new message.
  */
 export const EstimateSchema: GenMessage<Estimate> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 17);
+  messageDesc(file_chess_analysis_v1_analysis, 20);
 
 /**
  * Whether a plan allows a request.
@@ -1073,7 +1217,7 @@ export type PlanVerdict = Message<"chess.analysis.v1.PlanVerdict"> & {
  * Use `create(PlanVerdictSchema)` to create a new message.
  */
 export const PlanVerdictSchema: GenMessage<PlanVerdict> = /*@__PURE__*/
-  messageDesc(file_chess_analysis_v1_analysis, 18);
+  messageDesc(file_chess_analysis_v1_analysis, 21);
 
 /**
  * How an engine is run.
@@ -1413,6 +1557,68 @@ export const DrawClaimSchema: GenEnum<DrawClaim> = /*@__PURE__*/
   enumDesc(file_chess_analysis_v1_analysis, 6);
 
 /**
+ * The result of a position for the side to move, if both sides play best.
+ *
+ * @generated from enum chess.analysis.v1.TablebaseCategory
+ */
+export const TablebaseCategory = {
+  /**
+   * Never sent.
+   *
+   * @generated from enum value: TABLEBASE_CATEGORY_UNSPECIFIED = 0;
+   */
+  UNSPECIFIED: 0,
+
+  /**
+   * The side to move wins.
+   *
+   * @generated from enum value: TABLEBASE_CATEGORY_WIN = 1;
+   */
+  WIN: 1,
+
+  /**
+   * The side to move would win, but the fifty-move rule makes a draw.
+   *
+   * @generated from enum value: TABLEBASE_CATEGORY_CURSED_WIN = 2;
+   */
+  CURSED_WIN: 2,
+
+  /**
+   * A draw.
+   *
+   * @generated from enum value: TABLEBASE_CATEGORY_DRAW = 3;
+   */
+  DRAW: 3,
+
+  /**
+   * The side to move would lose, but the fifty-move rule makes a draw.
+   *
+   * @generated from enum value: TABLEBASE_CATEGORY_BLESSED_LOSS = 4;
+   */
+  BLESSED_LOSS: 4,
+
+  /**
+   * The side to move loses.
+   *
+   * @generated from enum value: TABLEBASE_CATEGORY_LOSS = 5;
+   */
+  LOSS: 5,
+} as const;
+
+/**
+ * The result of a position for the side to move, if both sides play best.
+ *
+ * @generated from enum chess.analysis.v1.TablebaseCategory
+ */
+export type TablebaseCategory = (typeof TablebaseCategory)[keyof typeof TablebaseCategory] | UnknownEnum;
+
+/**
+ * Describes the enum chess.analysis.v1.TablebaseCategory.
+ */
+export const TablebaseCategorySchema: GenEnum<TablebaseCategory> = /*@__PURE__*/
+  enumDesc(file_chess_analysis_v1_analysis, 7);
+
+/**
  * Why a search ended.
  *
  * @generated from enum chess.analysis.v1.StopReason
@@ -1472,7 +1678,7 @@ export type StopReason = (typeof StopReason)[keyof typeof StopReason] | UnknownE
  * Describes the enum chess.analysis.v1.StopReason.
  */
 export const StopReasonSchema: GenEnum<StopReason> = /*@__PURE__*/
-  enumDesc(file_chess_analysis_v1_analysis, 7);
+  enumDesc(file_chess_analysis_v1_analysis, 8);
 
 /**
  * Whether new callers should use a version. Says nothing about its quality: a development build and a
@@ -1517,7 +1723,7 @@ export type EngineStatus = (typeof EngineStatus)[keyof typeof EngineStatus] | Un
  * Describes the enum chess.analysis.v1.EngineStatus.
  */
 export const EngineStatusSchema: GenEnum<EngineStatus> = /*@__PURE__*/
-  enumDesc(file_chess_analysis_v1_analysis, 8);
+  enumDesc(file_chess_analysis_v1_analysis, 9);
 
 /**
  * A variant of chess that an engine can play.
@@ -1558,7 +1764,7 @@ export type Variant = (typeof Variant)[keyof typeof Variant] | UnknownEnum;
  * Describes the enum chess.analysis.v1.Variant.
  */
 export const VariantSchema: GenEnum<Variant> = /*@__PURE__*/
-  enumDesc(file_chess_analysis_v1_analysis, 9);
+  enumDesc(file_chess_analysis_v1_analysis, 10);
 
 /**
  * Size of the neural network that evaluates positions.
@@ -1599,5 +1805,5 @@ export type NetSize = (typeof NetSize)[keyof typeof NetSize] | UnknownEnum;
  * Describes the enum chess.analysis.v1.NetSize.
  */
 export const NetSizeSchema: GenEnum<NetSize> = /*@__PURE__*/
-  enumDesc(file_chess_analysis_v1_analysis, 10);
+  enumDesc(file_chess_analysis_v1_analysis, 11);
 

@@ -5,7 +5,7 @@
 import type { GenFile, GenMessage, GenService } from "@bufbuild/protobuf/codegenv2";
 import { fileDesc, messageDesc, serviceDesc } from "@bufbuild/protobuf/codegenv2";
 import { file_buf_validate_validate } from "@bufbuild/protovalidate/gen/buf/validate/validate_pb.js";
-import type { AnalysisRequest, AnalysisRequestSchema, Color, DrawClaim, Engine, EngineRef, Estimate, Line, Move, Plan, Queued, Score, Search, Terminal, Warning } from "./analysis_pb.ts";
+import type { AnalysisRequest, AnalysisRequestSchema, Color, DrawClaim, Engine, EngineRef, Estimate, Line, Move, Plan, Queued, Score, Search, Tablebase, TablebaseMove, Tablebases, Terminal, Warning } from "./analysis_pb.ts";
 import { file_chess_analysis_v1_analysis } from "./analysis_pb.ts";
 import type { Problem } from "./problem_pb.ts";
 import { file_chess_analysis_v1_problem } from "./problem_pb.ts";
@@ -17,7 +17,7 @@ import type { Message } from "@bufbuild/protobuf";
  * Describes the file chess/analysis/v1/analysis_service.proto.
  */
 export const file_chess_analysis_v1_analysis_service: GenFile = /*@__PURE__*/
-  fileDesc("CihjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpc19zZXJ2aWNlLnByb3RvEhFjaGVzcy5hbmFseXNpcy52MSLlBAoQRXZhbHVhdGVSZXNwb25zZRIKCgJpZBgBIAEoCRILCgNmZW4YAiABKAkSJgoEdHVybhgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkNvbG9yEhAKCGNoZXNzOTYwGAQgASgIEjEKBmVuZ2luZRgFIAEoCzIcLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZVJlZkgAiAEBEicKBXNjb3JlGAYgASgLMhguY2hlc3MuYW5hbHlzaXMudjEuU2NvcmUSLwoJYmVzdF9tb3ZlGAcgASgLMhcuY2hlc3MuYW5hbHlzaXMudjEuTW92ZUgBiAEBEiwKBnBvbmRlchgIIAEoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLk1vdmVIAogBARImCgVsaW5lcxgJIAMoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLkxpbmUSMgoIdGVybWluYWwYCiABKAsyGy5jaGVzcy5hbmFseXNpcy52MS5UZXJtaW5hbEgDiAEBEjkKDmRyYXdfY2xhaW1hYmxlGAsgASgOMhwuY2hlc3MuYW5hbHlzaXMudjEuRHJhd0NsYWltSASIAQESKQoGc2VhcmNoGAwgASgLMhkuY2hlc3MuYW5hbHlzaXMudjEuU2VhcmNoEiwKCHdhcm5pbmdzGA0gAygLMhouY2hlc3MuYW5hbHlzaXMudjEuV2FybmluZxIPCgdzdW1tYXJ5GA4gASgJQgkKB19lbmdpbmVCDAoKX2Jlc3RfbW92ZUIJCgdfcG9uZGVyQgsKCV90ZXJtaW5hbEIRCg9fZHJhd19jbGFpbWFibGUijwEKFlN0cmVhbUV2YWx1YXRlUmVzcG9uc2USKwoGcXVldWVkGAEgASgLMhkuY2hlc3MuYW5hbHlzaXMudjEuUXVldWVkSAASPwoKZXZhbHVhdGlvbhgCIAEoCzIjLmNoZXNzLmFuYWx5c2lzLnYxLkV2YWx1YXRlUmVzcG9uc2VCBIizJgFIAEIHCgVldmVudCLpBAoURmluZEJlc3RNb3ZlUmVzcG9uc2USCgoCaWQYASABKAkSCwoDZmVuGAIgASgJEiYKBHR1cm4YAyABKA4yGC5jaGVzcy5hbmFseXNpcy52MS5Db2xvchIQCghjaGVzczk2MBgEIAEoCBIxCgZlbmdpbmUYBSABKAsyHC5jaGVzcy5hbmFseXNpcy52MS5FbmdpbmVSZWZIAIgBARInCgVzY29yZRgGIAEoCzIYLmNoZXNzLmFuYWx5c2lzLnYxLlNjb3JlEi8KCWJlc3RfbW92ZRgHIAEoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLk1vdmVIAYgBARIsCgZwb25kZXIYCCABKAsyFy5jaGVzcy5hbmFseXNpcy52MS5Nb3ZlSAKIAQESJgoFbGluZXMYCSADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5MaW5lEjIKCHRlcm1pbmFsGAogASgLMhsuY2hlc3MuYW5hbHlzaXMudjEuVGVybWluYWxIA4gBARI5Cg5kcmF3X2NsYWltYWJsZRgLIAEoDjIcLmNoZXNzLmFuYWx5c2lzLnYxLkRyYXdDbGFpbUgEiAEBEikKBnNlYXJjaBgMIAEoCzIZLmNoZXNzLmFuYWx5c2lzLnYxLlNlYXJjaBIsCgh3YXJuaW5ncxgNIAMoCzIaLmNoZXNzLmFuYWx5c2lzLnYxLldhcm5pbmcSDwoHc3VtbWFyeRgOIAEoCUIJCgdfZW5naW5lQgwKCl9iZXN0X21vdmVCCQoHX3BvbmRlckILCglfdGVybWluYWxCEQoPX2RyYXdfY2xhaW1hYmxlIl4KFEV2YWx1YXRlQmF0Y2hSZXF1ZXN0EkYKCHJlcXVlc3RzGAEgAygLMiIuY2hlc3MuYW5hbHlzaXMudjEuQW5hbHlzaXNSZXF1ZXN0QhC6SA2SAQoIARDIASID2AEDIpcBChVFdmFsdWF0ZUJhdGNoUmVzcG9uc2USDQoFaW5kZXgYASABKA0SNQoGcmVzdWx0GAIgASgLMiMuY2hlc3MuYW5hbHlzaXMudjEuRXZhbHVhdGVSZXNwb25zZUgAEi0KB3Byb2JsZW0YAyABKAsyGi5jaGVzcy5hbmFseXNpcy52MS5Qcm9ibGVtSABCCQoHb3V0Y29tZSIUChJMaXN0RW5naW5lc1JlcXVlc3QiUQoTTGlzdEVuZ2luZXNSZXNwb25zZRIOCgZsYXRlc3QYASABKAkSKgoHZW5naW5lcxgCIAMoCzIZLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZSLLAQoPR2V0UHJpY2VSZXF1ZXN0Eh0KBWRlcHRoGAEgASgNQgm6SAYqBBgeKAFIAIgBARIfCgdtdWx0aXB2GAIgASgNQgm6SAYqBBgKKAFIAYgBARIlCgttb3ZldGltZV9tcxgDIAEoDUILukgIKgYY4NQDKDJIAogBARIhCgVub2RlcxgEIAEoBEINukgKMggYgJTr3AMoAUgDiAEBQggKBl9kZXB0aEIKCghfbXVsdGlwdkIOCgxfbW92ZXRpbWVfbXNCCAoGX25vZGVzIvYBChBHZXRQcmljZVJlc3BvbnNlEhEKCW9wZXJhdGlvbhgBIAEoCRIMCgR1bml0GAIgASgJEg4KBmFtb3VudBgDIAEoCRIQCghjdXJyZW5jeRgEIAEoCRIUCgxwYWlkX2VuYWJsZWQYBSABKAgSJgoFcGxhbnMYBiADKAsyFy5jaGVzcy5hbmFseXNpcy52MS5QbGFuEhQKB2tleV91cmwYByABKAlIAIgBARIyCghlc3RpbWF0ZRgIIAEoCzIbLmNoZXNzLmFuYWx5c2lzLnYxLkVzdGltYXRlSAGIAQFCCgoIX2tleV91cmxCCwoJX2VzdGltYXRlMvsFCg9BbmFseXNpc1NlcnZpY2USawoIRXZhbHVhdGUSIi5jaGVzcy5hbmFseXNpcy52MS5BbmFseXNpc1JlcXVlc3QaIy5jaGVzcy5hbmFseXNpcy52MS5FdmFsdWF0ZVJlc3BvbnNlIhaQAgGC0+STAg06ASoiCC92MS9ldmFsEncKDEZpbmRCZXN0TW92ZRIiLmNoZXNzLmFuYWx5c2lzLnYxLkFuYWx5c2lzUmVxdWVzdBonLmNoZXNzLmFuYWx5c2lzLnYxLkZpbmRCZXN0TW92ZVJlc3BvbnNlIhqQAgGC0+STAhE6ASoiDC92MS9iZXN0bW92ZRKAAQoOU3RyZWFtRXZhbHVhdGUSIi5jaGVzcy5hbmFseXNpcy52MS5BbmFseXNpc1JlcXVlc3QaKS5jaGVzcy5hbmFseXNpcy52MS5TdHJlYW1FdmFsdWF0ZVJlc3BvbnNlIh2QAgGC0+STAhQ6ASoiDy92MS9ldmFsL3N0cmVhbTABEoYBCg1FdmFsdWF0ZUJhdGNoEicuY2hlc3MuYW5hbHlzaXMudjEuRXZhbHVhdGVCYXRjaFJlcXVlc3QaKC5jaGVzcy5hbmFseXNpcy52MS5FdmFsdWF0ZUJhdGNoUmVzcG9uc2UiIJACAYizJgGC0+STAhM6ASoiDi92MS9ldmFsL2JhdGNoMAESgAEKC0xpc3RFbmdpbmVzEiUuY2hlc3MuYW5hbHlzaXMudjEuTGlzdEVuZ2luZXNSZXF1ZXN0GiYuY2hlc3MuYW5hbHlzaXMudjEuTGlzdEVuZ2luZXNSZXNwb25zZSIikAIBgtPkkwIZWg0SCy92MS9lbmdpbmVzEggvZW5naW5lcxJzCghHZXRQcmljZRIiLmNoZXNzLmFuYWx5c2lzLnYxLkdldFByaWNlUmVxdWVzdBojLmNoZXNzLmFuYWx5c2lzLnYxLkdldFByaWNlUmVzcG9uc2UiHpACAYLT5JMCFVoLEgkvdjEvcHJpY2USBi9wcmljZWIGcHJvdG8z", [file_buf_validate_validate, file_chess_analysis_v1_analysis, file_chess_analysis_v1_problem, file_google_api_annotations, file_kibitz_json_v1_options]);
+  fileDesc("CihjaGVzcy9hbmFseXNpcy92MS9hbmFseXNpc19zZXJ2aWNlLnByb3RvEhFjaGVzcy5hbmFseXNpcy52MSKpBQoQRXZhbHVhdGVSZXNwb25zZRIKCgJpZBgBIAEoCRILCgNmZW4YAiABKAkSJgoEdHVybhgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkNvbG9yEhAKCGNoZXNzOTYwGAQgASgIEjEKBmVuZ2luZRgFIAEoCzIcLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZVJlZkgAiAEBEicKBXNjb3JlGAYgASgLMhguY2hlc3MuYW5hbHlzaXMudjEuU2NvcmUSLwoJYmVzdF9tb3ZlGAcgASgLMhcuY2hlc3MuYW5hbHlzaXMudjEuTW92ZUgBiAEBEiwKBnBvbmRlchgIIAEoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLk1vdmVIAogBARImCgVsaW5lcxgJIAMoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLkxpbmUSMgoIdGVybWluYWwYCiABKAsyGy5jaGVzcy5hbmFseXNpcy52MS5UZXJtaW5hbEgDiAEBEjkKDmRyYXdfY2xhaW1hYmxlGAsgASgOMhwuY2hlc3MuYW5hbHlzaXMudjEuRHJhd0NsYWltSASIAQESKQoGc2VhcmNoGAwgASgLMhkuY2hlc3MuYW5hbHlzaXMudjEuU2VhcmNoEiwKCHdhcm5pbmdzGA0gAygLMhouY2hlc3MuYW5hbHlzaXMudjEuV2FybmluZxIPCgdzdW1tYXJ5GA4gASgJEjQKCXRhYmxlYmFzZRgPIAEoCzIcLmNoZXNzLmFuYWx5c2lzLnYxLlRhYmxlYmFzZUgFiAEBQgkKB19lbmdpbmVCDAoKX2Jlc3RfbW92ZUIJCgdfcG9uZGVyQgsKCV90ZXJtaW5hbEIRCg9fZHJhd19jbGFpbWFibGVCDAoKX3RhYmxlYmFzZSKPAQoWU3RyZWFtRXZhbHVhdGVSZXNwb25zZRIrCgZxdWV1ZWQYASABKAsyGS5jaGVzcy5hbmFseXNpcy52MS5RdWV1ZWRIABI/CgpldmFsdWF0aW9uGAIgASgLMiMuY2hlc3MuYW5hbHlzaXMudjEuRXZhbHVhdGVSZXNwb25zZUIEiLMmAUgAQgcKBWV2ZW50Iq0FChRGaW5kQmVzdE1vdmVSZXNwb25zZRIKCgJpZBgBIAEoCRILCgNmZW4YAiABKAkSJgoEdHVybhgDIAEoDjIYLmNoZXNzLmFuYWx5c2lzLnYxLkNvbG9yEhAKCGNoZXNzOTYwGAQgASgIEjEKBmVuZ2luZRgFIAEoCzIcLmNoZXNzLmFuYWx5c2lzLnYxLkVuZ2luZVJlZkgAiAEBEicKBXNjb3JlGAYgASgLMhguY2hlc3MuYW5hbHlzaXMudjEuU2NvcmUSLwoJYmVzdF9tb3ZlGAcgASgLMhcuY2hlc3MuYW5hbHlzaXMudjEuTW92ZUgBiAEBEiwKBnBvbmRlchgIIAEoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLk1vdmVIAogBARImCgVsaW5lcxgJIAMoCzIXLmNoZXNzLmFuYWx5c2lzLnYxLkxpbmUSMgoIdGVybWluYWwYCiABKAsyGy5jaGVzcy5hbmFseXNpcy52MS5UZXJtaW5hbEgDiAEBEjkKDmRyYXdfY2xhaW1hYmxlGAsgASgOMhwuY2hlc3MuYW5hbHlzaXMudjEuRHJhd0NsYWltSASIAQESKQoGc2VhcmNoGAwgASgLMhkuY2hlc3MuYW5hbHlzaXMudjEuU2VhcmNoEiwKCHdhcm5pbmdzGA0gAygLMhouY2hlc3MuYW5hbHlzaXMudjEuV2FybmluZxIPCgdzdW1tYXJ5GA4gASgJEjQKCXRhYmxlYmFzZRgPIAEoCzIcLmNoZXNzLmFuYWx5c2lzLnYxLlRhYmxlYmFzZUgFiAEBQgkKB19lbmdpbmVCDAoKX2Jlc3RfbW92ZUIJCgdfcG9uZGVyQgsKCV90ZXJtaW5hbEIRCg9fZHJhd19jbGFpbWFibGVCDAoKX3RhYmxlYmFzZSJeChRFdmFsdWF0ZUJhdGNoUmVxdWVzdBJGCghyZXF1ZXN0cxgBIAMoCzIiLmNoZXNzLmFuYWx5c2lzLnYxLkFuYWx5c2lzUmVxdWVzdEIQukgNkgEKCAEQyAEiA9gBAyKXAQoVRXZhbHVhdGVCYXRjaFJlc3BvbnNlEg0KBWluZGV4GAEgASgNEjUKBnJlc3VsdBgCIAEoCzIjLmNoZXNzLmFuYWx5c2lzLnYxLkV2YWx1YXRlUmVzcG9uc2VIABItCgdwcm9ibGVtGAMgASgLMhouY2hlc3MuYW5hbHlzaXMudjEuUHJvYmxlbUgAQgkKB291dGNvbWUiFAoSTGlzdEVuZ2luZXNSZXF1ZXN0IpgBChNMaXN0RW5naW5lc1Jlc3BvbnNlEg4KBmxhdGVzdBgBIAEoCRIqCgdlbmdpbmVzGAIgAygLMhkuY2hlc3MuYW5hbHlzaXMudjEuRW5naW5lEjYKCnRhYmxlYmFzZXMYAyABKAsyHS5jaGVzcy5hbmFseXNpcy52MS5UYWJsZWJhc2VzSACIAQFCDQoLX3RhYmxlYmFzZXMiywEKD0dldFByaWNlUmVxdWVzdBIdCgVkZXB0aBgBIAEoDUIJukgGKgQYHigBSACIAQESHwoHbXVsdGlwdhgCIAEoDUIJukgGKgQYCigBSAGIAQESJQoLbW92ZXRpbWVfbXMYAyABKA1CC7pICCoGGODUAygySAKIAQESIQoFbm9kZXMYBCABKARCDbpICjIIGICU69wDKAFIA4gBAUIICgZfZGVwdGhCCgoIX211bHRpcHZCDgoMX21vdmV0aW1lX21zQggKBl9ub2RlcyL2AQoQR2V0UHJpY2VSZXNwb25zZRIRCglvcGVyYXRpb24YASABKAkSDAoEdW5pdBgCIAEoCRIOCgZhbW91bnQYAyABKAkSEAoIY3VycmVuY3kYBCABKAkSFAoMcGFpZF9lbmFibGVkGAUgASgIEiYKBXBsYW5zGAYgAygLMhcuY2hlc3MuYW5hbHlzaXMudjEuUGxhbhIUCgdrZXlfdXJsGAcgASgJSACIAQESMgoIZXN0aW1hdGUYCCABKAsyGy5jaGVzcy5hbmFseXNpcy52MS5Fc3RpbWF0ZUgBiAEBQgoKCF9rZXlfdXJsQgsKCV9lc3RpbWF0ZSIxChVQcm9iZVRhYmxlYmFzZVJlcXVlc3QSGAoDZmVuGAEgASgJQgu6SAjIAQFyAxiAASKHAQoWUHJvYmVUYWJsZWJhc2VSZXNwb25zZRILCgNmZW4YASABKAkSLwoJdGFibGViYXNlGAIgASgLMhwuY2hlc3MuYW5hbHlzaXMudjEuVGFibGViYXNlEi8KBW1vdmVzGAMgAygLMiAuY2hlc3MuYW5hbHlzaXMudjEuVGFibGViYXNlTW92ZTL8BgoPQW5hbHlzaXNTZXJ2aWNlEmsKCEV2YWx1YXRlEiIuY2hlc3MuYW5hbHlzaXMudjEuQW5hbHlzaXNSZXF1ZXN0GiMuY2hlc3MuYW5hbHlzaXMudjEuRXZhbHVhdGVSZXNwb25zZSIWkAIBgtPkkwINOgEqIggvdjEvZXZhbBJ3CgxGaW5kQmVzdE1vdmUSIi5jaGVzcy5hbmFseXNpcy52MS5BbmFseXNpc1JlcXVlc3QaJy5jaGVzcy5hbmFseXNpcy52MS5GaW5kQmVzdE1vdmVSZXNwb25zZSIakAIBgtPkkwIROgEqIgwvdjEvYmVzdG1vdmUSgAEKDlN0cmVhbUV2YWx1YXRlEiIuY2hlc3MuYW5hbHlzaXMudjEuQW5hbHlzaXNSZXF1ZXN0GikuY2hlc3MuYW5hbHlzaXMudjEuU3RyZWFtRXZhbHVhdGVSZXNwb25zZSIdkAIBgtPkkwIUOgEqIg8vdjEvZXZhbC9zdHJlYW0wARKGAQoNRXZhbHVhdGVCYXRjaBInLmNoZXNzLmFuYWx5c2lzLnYxLkV2YWx1YXRlQmF0Y2hSZXF1ZXN0GiguY2hlc3MuYW5hbHlzaXMudjEuRXZhbHVhdGVCYXRjaFJlc3BvbnNlIiCQAgGIsyYBgtPkkwITOgEqIg4vdjEvZXZhbC9iYXRjaDABEoABCgtMaXN0RW5naW5lcxIlLmNoZXNzLmFuYWx5c2lzLnYxLkxpc3RFbmdpbmVzUmVxdWVzdBomLmNoZXNzLmFuYWx5c2lzLnYxLkxpc3RFbmdpbmVzUmVzcG9uc2UiIpACAYLT5JMCGVoNEgsvdjEvZW5naW5lcxIIL2VuZ2luZXMScwoIR2V0UHJpY2USIi5jaGVzcy5hbmFseXNpcy52MS5HZXRQcmljZVJlcXVlc3QaIy5jaGVzcy5hbmFseXNpcy52MS5HZXRQcmljZVJlc3BvbnNlIh6QAgGC0+STAhVaCxIJL3YxL3ByaWNlEgYvcHJpY2USfwoOUHJvYmVUYWJsZWJhc2USKC5jaGVzcy5hbmFseXNpcy52MS5Qcm9iZVRhYmxlYmFzZVJlcXVlc3QaKS5jaGVzcy5hbmFseXNpcy52MS5Qcm9iZVRhYmxlYmFzZVJlc3BvbnNlIhiQAgGC0+STAg8SDS92MS90YWJsZWJhc2ViBnByb3RvMw", [file_buf_validate_validate, file_chess_analysis_v1_analysis, file_chess_analysis_v1_problem, file_google_api_annotations, file_kibitz_json_v1_options]);
 
 /**
  * The evaluation of a position. All scores are from White's point of view.
@@ -68,14 +68,15 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
   score?: Score | undefined;
 
   /**
-   * The best move. Unset exactly when `terminal` is set.
+   * The best move. Unset exactly when `terminal` is set. If the engine's move would give away a result that endgame tables know, this is
+   * the tables' best move of those that were searched (warning `best_move_from_tablebase`), but never at reduced strength.
    *
    * @generated from field: optional chess.analysis.v1.Move best_move = 7;
    */
   bestMove?: Move | undefined;
 
   /**
-   * The reply that the engine expects. Unset if it expects none.
+   * The reply that the engine expects. Unset if it expects none, and if the best move is not the engine's.
    *
    * @generated from field: optional chess.analysis.v1.Move ponder = 8;
    */
@@ -122,6 +123,16 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
    * @generated from field: string summary = 14;
    */
   summary: string;
+
+  /**
+   * What endgame tables know for certain of the position. Unset if they do not know it, and when `terminal` is set.
+   *
+   * `score.win_percent`, `best_move` and `summary` then agree with it (warning `best_move_from_tablebase` if the engine's move would have
+   * given the result away); all else is the engine's.
+   *
+   * @generated from field: optional chess.analysis.v1.Tablebase tablebase = 15;
+   */
+  tablebase?: Tablebase | undefined;
 };
 
 /**
@@ -217,14 +228,15 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
   score?: Score | undefined;
 
   /**
-   * The best move. Unset exactly when `terminal` is set.
+   * The best move. Unset exactly when `terminal` is set. If the engine's move would give away a result that endgame tables know, this is
+   * the tables' best move of those that were searched (warning `best_move_from_tablebase`), but never at reduced strength.
    *
    * @generated from field: optional chess.analysis.v1.Move best_move = 7;
    */
   bestMove?: Move | undefined;
 
   /**
-   * The reply that the engine expects. Unset if it expects none.
+   * The reply that the engine expects. Unset if it expects none, and if the best move is not the engine's.
    *
    * @generated from field: optional chess.analysis.v1.Move ponder = 8;
    */
@@ -271,6 +283,16 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
    * @generated from field: string summary = 14;
    */
   summary: string;
+
+  /**
+   * What endgame tables know for certain of the position. Unset if they do not know it, and when `terminal` is set.
+   *
+   * `score.win_percent`, `best_move` and `summary` then agree with it (warning `best_move_from_tablebase` if the engine's move would have
+   * given the result away); all else is the engine's.
+   *
+   * @generated from field: optional chess.analysis.v1.Tablebase tablebase = 15;
+   */
+  tablebase?: Tablebase | undefined;
 };
 
 /**
@@ -379,6 +401,13 @@ export type ListEnginesResponse = Message<"chess.analysis.v1.ListEnginesResponse
    * @generated from field: repeated chess.analysis.v1.Engine engines = 2;
    */
   engines: Engine[];
+
+  /**
+   * The endgame tables that the service uses. Unset if there are none.
+   *
+   * @generated from field: optional chess.analysis.v1.Tablebases tablebases = 3;
+   */
+  tablebases?: Tablebases | undefined;
 };
 
 /**
@@ -501,6 +530,63 @@ export const GetPriceResponseSchema: GenMessage<GetPriceResponse> = /*@__PURE__*
   messageDesc(file_chess_analysis_v1_analysis_service, 8);
 
 /**
+ * A position to look up in endgame tables.
+ *
+ * @generated from message chess.analysis.v1.ProbeTablebaseRequest
+ */
+export type ProbeTablebaseRequest = Message<"chess.analysis.v1.ProbeTablebaseRequest"> & {
+  /**
+   * The position in FEN, X-FEN or Shredder-FEN, at most 128 characters, or the word `startpos`, as in AnalysisRequest. Required.
+   *
+   * @generated from field: string fen = 1;
+   */
+  fen: string;
+};
+
+/**
+ * Describes the message chess.analysis.v1.ProbeTablebaseRequest.
+ * Use `create(ProbeTablebaseRequestSchema)` to create a new message.
+ */
+export const ProbeTablebaseRequestSchema: GenMessage<ProbeTablebaseRequest> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis_service, 9);
+
+/**
+ * What endgame tables know of a position and of its moves.
+ *
+ * @generated from message chess.analysis.v1.ProbeTablebaseResponse
+ */
+export type ProbeTablebaseResponse = Message<"chess.analysis.v1.ProbeTablebaseResponse"> & {
+  /**
+   * The position in normal form.
+   *
+   * @generated from field: string fen = 1;
+   */
+  fen: string;
+
+  /**
+   * The result of the position. Always set.
+   *
+   * @generated from field: chess.analysis.v1.Tablebase tablebase = 2;
+   */
+  tablebase?: Tablebase | undefined;
+
+  /**
+   * The legal moves, the best first: among moves that win, a checkmate, then captures and pawn moves, then the shortest way to one; among
+   * moves that lose, the longest way first. Empty if the game is over.
+   *
+   * @generated from field: repeated chess.analysis.v1.TablebaseMove moves = 3;
+   */
+  moves: TablebaseMove[];
+};
+
+/**
+ * Describes the message chess.analysis.v1.ProbeTablebaseResponse.
+ * Use `create(ProbeTablebaseResponseSchema)` to create a new message.
+ */
+export const ProbeTablebaseResponseSchema: GenMessage<ProbeTablebaseResponse> = /*@__PURE__*/
+  messageDesc(file_chess_analysis_v1_analysis_service, 10);
+
+/**
  * Analyse chess positions with a real engine.
  *
  * @generated from service chess.analysis.v1.AnalysisService
@@ -582,6 +668,19 @@ export const AnalysisService: GenService<{
     methodKind: "unary";
     input: typeof GetPriceRequestSchema;
     output: typeof GetPriceResponseSchema;
+  },
+  /**
+   * Look up a position with few men in endgame tables: its result, and that of each legal move.
+   *
+   * No engine is asked. Counts as one request. A finished game is an answer like any other, without moves. A position that
+   * no table knows is refused (`not_in_tablebase`): an evaluation still answers it.
+   *
+   * @generated from rpc chess.analysis.v1.AnalysisService.ProbeTablebase
+   */
+  probeTablebase: {
+    methodKind: "unary";
+    input: typeof ProbeTablebaseRequestSchema;
+    output: typeof ProbeTablebaseResponseSchema;
   },
 }> = /*@__PURE__*/
   serviceDesc(file_chess_analysis_v1_analysis_service, 0);

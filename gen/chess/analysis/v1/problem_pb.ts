@@ -72,7 +72,8 @@ export type Problem = Message<"chess.analysis.v1.Problem"> & {
 
   /**
    * What a client should do: `fix_request`, `send_suggested_request`, `list_engines`, `use_auto_path`,
-   * `get_api_key`, `check_api_key`, `reduce_limits`, `retry_now`, `retry_later`, `contact_operator`.
+   * `get_api_key`, `check_api_key`, `reduce_limits`, `retry_now`, `retry_later`, `contact_operator`,
+   * `send_to_eval`.
    *
    * @generated from field: string next_action = 8;
    */

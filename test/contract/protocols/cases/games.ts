@@ -72,7 +72,7 @@ export const games: readonly AnswerCase[] = [
   {
     ...common,
     name: "reports that a draw by 50 moves may be claimed",
-    request: { fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 100 90", depth: 6 },
+    request: { fen: "8/8/4k3/4p3/8/4K3/4P3/8 w - - 100 90", depth: 6 },
     answer: { draw_claimable: "fifty_moves" },
     warnings: ["no_history", "fifty_move_horizon"],
   },

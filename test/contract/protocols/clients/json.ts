@@ -11,6 +11,7 @@ const routes: Readonly<Record<Call, readonly [verb: string, path: string]>> = {
   reviewGame: ["POST", "/v1/review"],
   listEngines: ["GET", "/v1/engines"],
   getPrice: ["GET", "/v1/price"],
+  probeTablebase: ["GET", "/v1/tablebase"],
   createKey: ["POST", "/v1/keys"],
   getKey: ["GET", "/v1/keys/self"],
   revokeKey: ["DELETE", "/v1/keys/self"],

@@ -1,0 +1,99 @@
+import { describeMove } from "../chess/moves.ts";
+import type { TableAnswer, Tablebase } from "../tablebase/tablebase.ts";
+import type { BeginWork } from "../thread/time-slices.ts";
+import { after } from "../time/time.ts";
+import type { Analysis, ValidatedRequest, Warning } from "./analysis.ts";
+
+/**
+ * Begins to look up the position of a request in the endgame tables. The returned function adds the result to an analysis of the
+ * request, and never rejects.
+ */
+export type LookUpTables = (request: ValidatedRequest) => (analysis: Analysis) => Promise<Analysis>;
+
+interface LookUpOptions {
+  readonly tablebase: Pick<Tablebase, "mayKnow" | "probe" | "betterMove">;
+  readonly beginWork: BeginWork;
+  /** The longest time in milliseconds that an answer of the engine waits for tables that are being verified. */
+  readonly maxWaitMs: number;
+  /** Called for an error other than a miss. The analysis is then the engine's alone. */
+  readonly onError: (error: unknown) => void;
+}
+
+/** The caches contain only the engine's part of an analysis, because other nodes may have other tables. */
+export function createLookUpTables({
+  tablebase,
+  beginWork,
+  maxWaitMs,
+  onError,
+}: LookUpOptions): LookUpTables {
+  async function known<T>(asked: Promise<TableAnswer<T>>): Promise<{ readonly value: T } | undefined> {
+    try {
+      const answer = await asked;
+      return answer.kind === "known" ? answer : undefined;
+    } catch (error) {
+      onError(error);
+      return undefined;
+    }
+  }
+
+  return (request) => {
+    const { position, searchMoves, weakened } = request;
+    if (position.terminal || !tablebase.mayKnow(position)) {
+      return asItIs;
+    }
+    const late = new AbortController();
+    const options = { turn: beginWork(), signal: late.signal };
+    const probing = known(tablebase.probe(position, options));
+
+    async function withTables(analysis: Analysis): Promise<Analysis> {
+      const result = await probing;
+      const { best } = analysis;
+      if (result === undefined || best === undefined) {
+        return analysis;
+      }
+      const tablebased = { ...analysis, tablebase: result.value };
+      if (weakened) {
+        return tablebased;
+      }
+      const better = await known(
+        tablebase.betterMove(position, best.uci, result.value, { ...options, allowed: searchMoves }),
+      );
+      // If the engine's move cannot be checked, say nothing: a best move must not give away the result that is said.
+      return better === undefined
+        ? analysis
+        : better.value === undefined
+          ? tablebased
+          : withBest(tablebased, better.value);
+    }
+
+    return async (analysis) => {
+      // While the engine searches, tables can be verified without a delay of the answer.
+      const waiting = after(maxWaitMs, () => late.abort()).unref();
+      try {
+        return await withTables(analysis);
+      } finally {
+        waiting.cancel();
+      }
+    };
+  };
+}
+
+export async function asItIs(analysis: Analysis): Promise<Analysis> {
+  return analysis;
+}
+
+/** Replaces the engine's move. The engine's reply and its warning about the move then concern no move of the answer. */
+function withBest(analysis: Analysis, uci: string): Analysis {
+  const others = analysis.warnings.filter(({ code }) => code !== "best_move_beyond_lines");
+  const warning: Warning = {
+    code: "best_move_from_tablebase",
+    message: `The engine's move ${analysis.best?.san} would give away the result that the endgame tables know: the best move is theirs.`,
+    field: undefined,
+  };
+  return {
+    ...analysis,
+    best: describeMove(analysis.request.position, uci),
+    ponder: undefined,
+    warnings: [...others, warning],
+  };
+}

@@ -1,0 +1,69 @@
+import type { MessageShape } from "@bufbuild/protobuf";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import type { Call, Implementation } from "../calls/call.ts";
+import { messageFromTableMove, messageFromTableResult } from "../calls/convert.ts";
+import { KibitzError } from "../errors/errors.ts";
+import type { Tablebase, UnknownPosition } from "../tablebase/tablebase.ts";
+import type { BeginWork } from "../thread/time-slices.ts";
+import { timeoutSignal } from "../time/time.ts";
+import type { Charge } from "./charge.ts";
+import type { Validate } from "./validate.ts";
+
+export interface ProbeOptions {
+  readonly tablebase: Tablebase;
+  /** The longest time in milliseconds that a call waits for tables that are being verified. */
+  readonly tablesMaxWaitMs: number;
+  readonly validate: Pick<Validate, "position">;
+  readonly charge: Pick<Charge, "refuseUsedUp" | "withoutSearch">;
+  readonly beginWork: BeginWork;
+}
+
+type Probe = Implementation<typeof AnalysisService>["methods"]["probeTablebase"];
+const { probeTablebase } = AnalysisService.method;
+
+export function createProbe({
+  tablebase,
+  tablesMaxWaitMs,
+  validate,
+  charge,
+  beginWork,
+}: ProbeOptions): Probe {
+  return async ({ fen }: MessageShape<typeof probeTablebase.input>, call: Call) => {
+    const { account, signal } = call;
+    const position = await validate.position(fen);
+    await charge.refuseUsedUp(account);
+    const answer = await tablebase.probeMoves(position, {
+      turn: beginWork(() => signal.throwIfAborted()),
+      signal: timeoutSignal(tablesMaxWaitMs),
+    });
+    if (answer.kind === "miss" && answer.reason === "unverified_table") {
+      // Not counted, because the service has failed.
+      throw new KibitzError("starting", "A table that the position needs is being verified.", {
+        retryAfterMs: 1000,
+      });
+    }
+    await charge.withoutSearch(call);
+    if (answer.kind === "miss") {
+      throw new KibitzError("not_in_tablebase", detailOf(answer, tablebase));
+    }
+    const { result, moves } = answer.value;
+    return {
+      fen: position.fen,
+      tablebase: messageFromTableResult(result),
+      moves: moves.map(messageFromTableMove),
+    };
+  };
+}
+
+/** Does not name the path of a file, which concerns only the operator. */
+function detailOf({ reason, message }: UnknownPosition, tablebase: Pick<Tablebase, "summary">): string {
+  if (tablebase.summary() === undefined) {
+    return "This service has no endgame tables: its operator names folders of tables in KIBITZ_SYZYGY.";
+  }
+  switch (reason) {
+    case "unusable_table":
+      return "A table that the position needs is damaged or cannot be read.";
+    default:
+      return `The endgame tables of this service do not know the position: ${message}.`;
+  }
+}

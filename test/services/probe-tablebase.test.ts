@@ -1,0 +1,59 @@
+import { create } from "@bufbuild/protobuf";
+import { expect, test } from "vitest";
+import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { localCall } from "../../src/calls/call.ts";
+import { createProbe } from "../../src/services/probe-tablebase.ts";
+import type { Tablebase, UnknownPosition } from "../../src/tablebase/tablebase.ts";
+import { createTimeSlicer } from "../../src/thread/time-slices.ts";
+import { positionOf } from "../chess/validated.ts";
+
+const { probeTablebase } = AnalysisService.method;
+const fen = "8/8/8/8/8/2k5/8/K6Q w - - 0 1";
+
+/** Probes tables that do not know the position. Counts the requests that are charged. */
+async function probed(miss: Omit<UnknownPosition, "kind">) {
+  let charged = 0;
+  const probe = createProbe({
+    tablebase: {
+      probeMoves: async () => ({ kind: "miss", ...miss }),
+      summary: () => ({ men: 5, tables: 145, digest: "" }),
+    } as Partial<Tablebase> as Tablebase,
+    tablesMaxWaitMs: 200,
+    validate: { position: async (text) => positionOf(text) },
+    charge: {
+      refuseUsedUp: async () => {},
+      withoutSearch: async () => void charged++,
+    },
+    beginWork: createTimeSlicer(),
+  });
+  const call = localCall(probeTablebase, new AbortController().signal);
+  const error = await (probe(create(probeTablebase.input, { fen }), call) as Promise<unknown>).catch(
+    (thrown: unknown) => thrown,
+  );
+  return { error, charged };
+}
+
+test("a look-up that needs a table that is being verified is refused as `starting`, with a time to retry, and not counted", async () => {
+  const { error, charged } = await probed({ reason: "unverified_table", message: "is being verified" });
+  expect(error).toMatchObject({ code: "starting", nextAction: "retry_later", retryAfterMs: 1000 });
+  expect(charged).toBe(0);
+});
+
+test.each([
+  ["too_many_men", "the largest table has 5 men", "the largest table has 5 men"],
+  ["castling_rights", "tables have no positions with castling rights", "castling rights"],
+  ["no_table", "there is no table of KQvKR", "KQvKR"],
+  ["unusable_table", "/tables/KQvK.rtbw: is damaged", "damaged"],
+] as const)(
+  "a look-up that no table answers is counted, and its error says why: %s",
+  async (reason, message, words) => {
+    const { error, charged } = await probed({ reason, message });
+    expect(error).toMatchObject({
+      code: "not_in_tablebase",
+      nextAction: "send_to_eval",
+      message: expect.stringContaining(words),
+    });
+    expect((error as Error).message).not.toContain("/tables/");
+    expect(charged).toBe(1);
+  },
+);
