@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { requestBounds } from "../../src/analysis/analysis.ts";
 import { describeWith } from "../support/needs.ts";
-import { analysisOf, withClipboard } from "./support/analysis-page.ts";
+import { analysisOf, copied, paste, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 
 const endgame = "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1";
@@ -35,6 +35,31 @@ describeWith("chromium")("the address", () => {
     await second.lines.nth(1).waitFor();
   });
 
+  test("a link contains the variations, comments and glyphs of a game, and the position in a variation", async () => {
+    const { page, engine, moves } = await open();
+    await engine.uncheck();
+    await paste(page, '[White "Müller"]\n\n1. e4 e5 2. Nf3 (2. Bc4 {the bishop} Nf6!? 3. d3) Nc6 3. Bb5 *');
+    await moves.filter({ hasText: "Nf6" }).click();
+    await page.getByRole("gridcell", { name: "f6, Black knight" }).waitFor();
+    const link = new URL(await copied(page, "Copy link"));
+    const other = await kibitz.open({ address: link.hash, ownTab: true, ...withClipboard });
+    await other.getByRole("gridcell", { name: "f6, Black knight" }).waitFor();
+    await other.getByText("the bishop", { exact: true }).waitFor();
+    expect(await analysisOf(other).moves.allTextContents()).toEqual(await moves.allTextContents());
+    expect(await copied(other, "Copy PGN")).toContain('[White "Müller"]');
+  });
+
+  test("a link that would be too long has only the main line, and says so", async () => {
+    const { page, engine, moves } = await open();
+    await engine.uncheck();
+    await paste(page, `1. e4 {${"long ".repeat(2000)}} e5 (1... c5 2. Nf3) 2. Nf3 *`);
+    await moves.filter({ hasText: "c5" }).click();
+    await page.getByText("The link has only the main line").waitFor();
+    const { hash } = new URL(await copied(page, "Copy link"));
+    expect(hash).toBe("#analysis&pgn=1._e4_e5_2._Nf3_*&ply=1");
+    expect(await copied(page, "Copy PGN")).toContain("( 1... c5 2. Nf3 )");
+  });
+
   test("a link can be copied even in a browser without clipboard access", async () => {
     const { page, fen } = await open("#moves=e4");
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
@@ -47,30 +72,43 @@ describeWith("chromium")("the address", () => {
     expect(await fen.inputValue()).toMatch(/#moves=e4$/);
   });
 
-  test("Back undoes a move or a new position, Forward restores the change, and stepping through the game adds nothing to the history", async () => {
+  test("the browser's history has one entry for each view: Back leaves the view and keeps the moves that were played", async () => {
     const { page, move, moves, fen } = await open("#depth=3");
+    const entries = () => page.evaluate<number>("history.length");
+    const before = await entries();
     await move.fill("e4 e5");
     await move.press("Enter");
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
-    await move.fill("Nf3");
-    await move.press("Enter");
-    await page.getByRole("gridcell", { name: "f3, White knight" }).waitFor();
-    await page.getByRole("button", { name: "One move back" }).click();
-    await page.getByRole("gridcell", { name: "g1, White knight" }).waitFor();
     await fen.fill(endgame);
     await fen.press("Enter");
     await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
+    expect(await entries()).toBe(before);
+    await page.getByRole("link", { name: "Game review" }).click();
+    await page.getByRole("heading", { name: "Game review" }).waitFor();
+    expect(await entries()).toBe(before + 1);
+    await page.getByRole("link", { name: "Analysis" }).click();
+    await move.fill("e4");
+    await move.press("Enter");
+    await moves.filter({ hasText: "e4" }).waitFor();
     await page.goBack();
-    await page.getByRole("gridcell", { name: "g1, White knight" }).waitFor();
-    expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3"]);
+    await page.getByRole("heading", { name: "Game review" }).waitFor();
     await page.goBack();
-    await expect.poll(() => moves.allTextContents()).toEqual(["e4", "e5"]);
-    await page.goForward();
-    await page.goForward();
-    await page.getByRole("gridcell", { name: "e5, Black king" }).waitFor();
+    await moves.filter({ hasText: "e4" }).waitFor();
   });
 
-  test("a reload keeps the variations, the current move and the browser history", async () => {
+  test("Back returns from an address that was opened in the same tab to the former game", async () => {
+    const { page, moves } = await open("#moves=e4_e5&depth=3");
+    await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
+    await page.evaluate("location.hash = '#moves=d4&depth=3'");
+    await page.getByRole("gridcell", { name: "d4, White pawn" }).waitFor();
+    await page.goBack();
+    await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
+    expect(await moves.allTextContents()).toEqual(["e4", "e5"]);
+    await page.goForward();
+    await page.getByRole("gridcell", { name: "d4, White pawn" }).waitFor();
+  });
+
+  test("a reload keeps the variations and the current move", async () => {
     const { page, move, moves } = await open("#depth=3");
     await move.fill("e4 e5 Nf3 Nc6");
     await move.press("Enter");
@@ -88,9 +126,6 @@ describeWith("chromium")("the address", () => {
     await page.getByRole("button", { name: "One move back" }).click();
     await page.getByRole("button", { name: "Last position" }).click();
     await page.getByRole("gridcell", { name: "c6, Black knight" }).waitFor();
-    await page.goBack();
-    await page.getByRole("gridcell", { name: "b8, Black knight" }).waitFor();
-    expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3", "Nc6"]);
   });
 
   test("the position of a link with an invalid depth is analysed to the default depth", async () => {

@@ -3,6 +3,8 @@ import { describeWith } from "../support/needs.ts";
 import {
   analysisOf,
   clickAt,
+  copied,
+  downloadedPgn,
   isInWindow,
   paste,
   searchesOf,
@@ -215,7 +217,7 @@ describeWith("chromium")("the analysis", () => {
 
   test("a reviewed position is searched again only for a greater depth", async () => {
     const { page, state } = await open("#review&pgn=1._e4_e5_2._Nf3_*&ply=1&depth=4");
-    await page.getByRole("link", { name: "Download PGN" }).waitFor();
+    await page.getByRole("table", { name: "Accuracy and mistakes" }).waitFor();
     const searches = searchesOf(page);
     await page.getByRole("link", { name: "Analysis" }).click();
     await state.getByText("Depth 4", { exact: true }).waitFor();
@@ -320,6 +322,17 @@ describeWith("chromium")("the analysis", () => {
     await fen.press("Enter");
     await page.getByRole("button", { name: `Use ${corrected}` }).click();
     await page.getByRole("gridcell", { name: "h1, White rook" }).waitFor();
+  });
+
+  test("a game can be copied and downloaded as PGN without an engine, with its tags, variations, comments, glyphs, arrows and clocks", async () => {
+    const { page, engine, moves } = await open();
+    await engine.uncheck();
+    const pgn =
+      '[White "Müller"]\n[Result "*"]\n\n{ Start } 1. e4 $1 { [%clk 0:05:00] } { [%cal Ge2e4] } ( { or } 1. d4 d5 ( 1... Nf6 $6 ) ) 1... e5 *\n';
+    await paste(page, pgn);
+    await moves.filter({ hasText: "Nf6" }).waitFor();
+    expect(await copied(page, "Copy PGN")).toBe(pgn);
+    expect(await downloadedPgn(page)).toBe(pgn);
   });
 
   test("the page executes no script in a FEN", async () => {

@@ -193,6 +193,20 @@ describeWith("chromium")("the board", () => {
     await squares.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
   });
 
+  test("after Done, the editor opens with the position on the board", async () => {
+    const { page, squares, move, button, at } = await openSetUp(`#analysis${depth}`);
+    await button("Clear").click();
+    await drag(page, button("White king"), at("c1"));
+    await drag(page, button("Black king"), at("e8"));
+    await button("Done").click();
+    await page.getByRole("gridcell", { name: "c1, White king" }).waitFor();
+    await move.waitFor();
+    await page.keyboard.press("Control+Z");
+    await page.getByRole("gridcell", { name: "e1, White king" }).waitFor();
+    await button("Set up").click();
+    await squares.getByRole("gridcell", { name: "e1, White king" }).waitFor();
+  });
+
   test("flipping the board of the editor also flips the list of pieces", async () => {
     const { page, button, at } = await openSetUp(`#analysis${depth}`);
     const y = async (name: string) => (await button(name).boundingBox())?.y ?? Number.NaN;

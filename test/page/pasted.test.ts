@@ -47,24 +47,24 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     await expect.poll(() => notice.count()).toBe(0);
   });
 
-  test("a pasted link to the page restores its position, and Back returns to the previous position", async () => {
+  test("a pasted link to the page restores its position, and Undo returns to the previous position", async () => {
     const { page, moves } = await open();
     await paste(page, `${kibitz.url}/#moves=e4_e5_Nf3&ply=2`);
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
     expect(await moves.allTextContents()).toEqual(["e4", "e5", "Nf3"]);
     await page.getByRole("gridcell", { name: "g1, White knight" }).waitFor();
-    await page.goBack();
+    await page.getByRole("button", { name: "Undo" }).click();
     await page.getByRole("gridcell", { name: "e2, White pawn" }).waitFor();
   });
 
-  test("after an invalid link is pasted, the page shows an error and the start position, and Back restores the previous game", async () => {
+  test("after an invalid link is pasted, the page shows an error and the start position, and Undo restores the previous game", async () => {
     const { page, moves } = await open("#moves=e4_e5&depth=3");
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
     await paste(page, `${kibitz.url}/#fen=8/8/nonsense_w`);
     await page.getByRole("alert").filter({ hasText: "The link cannot be read" }).waitFor();
     await page.getByRole("gridcell", { name: "e7, Black pawn" }).waitFor();
     expect(await moves.allTextContents()).toEqual([]);
-    await page.goBack();
+    await page.getByRole("button", { name: "Undo" }).click();
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
     expect(await moves.allTextContents()).toEqual(["e4", "e5"]);
   });

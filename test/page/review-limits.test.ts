@@ -21,7 +21,7 @@ describeWith("chromium")("the review of a game, within a plan", () => {
     }),
   );
 
-  const isDone = (page: Page) => page.getByRole("link", { name: "Download PGN" }).waitFor();
+  const isDone = (page: Page) => page.getByRole("table", { name: "Accuracy and mistakes" }).waitFor();
 
   // This test must be the first, because the service checks the request rate before the game.
   test("a game that is too long for the plan is shown at once, and the page says which moves are reviewed", async () => {

@@ -3,7 +3,7 @@ import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { startRelay } from "../support/relay.ts";
-import { clickAt } from "./support/analysis-page.ts";
+import { clickAt, copied, downloadedPgn, openFile, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 import { reviewScene } from "./support/scenes.ts";
 
@@ -62,7 +62,7 @@ describeWith("chromium")("the review of a game", () => {
   }
 
   const graphOf = (page: Page) => page.getByRole("slider", { name: "White’s chances" });
-  const isDone = (page: Page) => page.getByRole("link", { name: "Download PGN" }).waitFor();
+  const isDone = (page: Page) => page.getByRole("table", { name: "Accuracy and mistakes" }).waitFor();
   const commentOf = (page: Page) => page.getByRole("region", { name: "Comment on the move" });
   const movesOf = (page: Page) => page.getByRole("list", { name: "Moves" });
 
@@ -204,9 +204,7 @@ describeWith("chromium")("the review of a game", () => {
     await clickAt(page, page.locator('[data-square="d2"]'));
     await clickAt(page, page.locator('[data-square="d4"]'));
     await page.getByRole("grid", { name: "Position after 1. d4" }).waitFor();
-    const downloading = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Download PGN" }).click();
-    const pgn = await text(await (await downloading).createReadStream());
+    const pgn = await downloadedPgn(page);
     expect(pgn).toContain("( 1. d4 )");
     expect(pgn).toContain("[%eval");
 
@@ -227,6 +225,92 @@ describeWith("chromium")("the review of a game", () => {
     const { pgn } = (await reviewOf(short, 5)) as { readonly pgn: string };
     expect(pgn).toContain("[%eval");
     expect(await text(await download.createReadStream())).toBe(pgn);
+  });
+
+  test("after a move of a reviewed game is deleted, the figures are hidden, and the export has only the moves that are shown", async () => {
+    const page = await openReview(5);
+    await review(page, short);
+    await isDone(page);
+    const table = page.getByRole("table", { name: "Accuracy and mistakes" });
+    await movesOf(page).getByRole("button", { name: /^d4/ }).click();
+    await page.getByRole("button", { name: "Delete from here" }).click();
+    await page.getByText("The game has changed since its review.").waitFor();
+    await table.waitFor({ state: "detached" });
+    expect(await graphOf(page).getAttribute("max")).toBe("4");
+    const pgn = await downloadedPgn(page);
+    expect(pgn).toContain("[%eval");
+    expect(pgn).toContain("d6");
+    expect(pgn).not.toContain("d4");
+    await page.getByRole("button", { name: "Review again" }).click();
+    await isDone(page);
+    await page.getByText(/, 5 positions/).waitFor();
+    expect(await downloadedPgn(page)).not.toContain("d4");
+  });
+
+  test("if a variation becomes the main line, the export begins with it, and the user can review the game again", async () => {
+    const page = await openReview(3);
+    await review(page, annotated);
+    await isDone(page);
+    await movesOf(page).getByRole("button", { name: "1… c5" }).click();
+    await page.getByRole("button", { name: "Make main line" }).click();
+    await page.getByText("The game has changed since its review.").waitFor();
+    expect(await downloadedPgn(page)).toMatch(/1\. e4 .* c5 \( 1\.\.\. e5/);
+    await page.getByRole("button", { name: "Review again" }).click();
+    await isDone(page);
+    await movesOf(page)
+      .getByRole("button", { name: /^c5 *[+−\d]/ })
+      .waitFor();
+  });
+
+  test("a file in an older encoding is read as Windows-1252, and after another choice the page and the export have the right letters", async () => {
+    const page = await openReview(2);
+    const game = (white: string, black: string) => `[White "${white}"]\n[Black "${black}"]\n\n1. e4 e5 1-0\n`;
+    await openFile(page, Buffer.from(game("Müller", "Jørgen"), "latin1"));
+    await page.getByRole("heading", { name: "Müller 1–0 Jørgen" }).waitFor();
+    const choice = page.getByRole("combobox", { name: "The file does not name its encoding" });
+    expect(await choice.inputValue()).toBe("windows-1252");
+    await isDone(page);
+    expect(await downloadedPgn(page)).toContain('[White "Müller"]\n[Black "Jørgen"]');
+
+    const cyrillic = Buffer.from(game("????", "?"), "latin1");
+    cyrillic.set([0xd2, 0xe0, 0xeb, 0xfc], cyrillic.indexOf("????"));
+    await openFile(page, cyrillic);
+    await page.getByRole("heading", { name: "Òàëü 1–0 Black" }).waitFor();
+    await choice.selectOption({ label: "Cyrillic (Windows-1251)" });
+    await page.getByRole("heading", { name: "Таль 1–0 Black" }).waitFor();
+    await isDone(page);
+    expect(await downloadedPgn(page)).toContain('[White "Таль"]');
+    await page.reload();
+    await page.getByRole("heading", { name: "Таль 1–0 Black" }).waitFor();
+    expect(await choice.inputValue()).toBe("windows-1251");
+    await openFile(page, Buffer.from(`\ufeff${game("Müller", "Jørgen")}`, "utf16le"));
+    await page.getByRole("heading", { name: "Müller 1–0 Jørgen" }).waitFor();
+    expect(await choice.count()).toBe(0);
+  });
+
+  test("the author's own marks stay in the move list after a review, as in the export", async () => {
+    const page = await openReview(4);
+    await review(page, "1. e4?! e5 2. Nf3 f6? 3. Nxe5 *");
+    await isDone(page);
+    const moves = movesOf(page);
+    await moves.getByRole("button", { name: /^e4.*\?!/ }).waitFor();
+    await moves.getByRole("button", { name: /^f6.*[^?]\?(?!\?)/ }).waitFor();
+    const pgn = await downloadedPgn(page);
+    expect(pgn).toContain("e4 $6");
+    expect(pgn).toContain("f6 $2");
+  });
+
+  test("a link that is copied in a variation opens the position of the variation", async () => {
+    const page = await kibitz.open({ address: "#review&depth=3", ...withClipboard });
+    await review(page, annotated);
+    await isDone(page);
+    await movesOf(page).getByRole("button", { name: "Nf3" }).first().click();
+    await page.getByRole("grid", { name: "Position after 2. Nf3" }).waitFor();
+    const link = new URL(await copied(page, "Copy link"));
+    const other = await kibitz.open({ address: link.hash, ownTab: true });
+    await isDone(other);
+    await other.getByRole("gridcell", { name: "c5, Black pawn" }).waitFor();
+    await other.getByRole("gridcell", { name: "f3, White knight" }).waitFor();
   });
 
   test("a reload keeps an invalid PGN in the text field", async () => {

@@ -18,6 +18,7 @@ test.each([
     { view: "review", pgn: '[White "A_B"]\n\n1. e4 e5 *', ply: 1, orientation: "black" },
     "#review&pgn=%5BWhite_%22A%5FB%22%5D%0A%0A1._e4_e5_*&ply=1&board=black",
   ],
+  [{ pgn: "1. e4 (1. d4) *", at: 2, settings: { depth: "3" } }, "#analysis&pgn=1._e4_(1._d4)_*&at=2&depth=3"],
   [{ fen: "no_fen & <b>" }, "#fen=no%5Ffen_%26_%3Cb%3E"],
 ] as const)(
   "the page state %j is written as the link fragment %s, and is read back unchanged",

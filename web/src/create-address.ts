@@ -1,7 +1,8 @@
 import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import { standardStart } from "../../src/chess/read-fen.ts";
 import type { GameState, Moment } from "./game/create-game.ts";
-import { nodeOf } from "./game/game.ts";
+import type { OlderEncoding } from "./game/file-text.ts";
+import { isPlain, mainlineOf, nodeOf, nodesOf } from "./game/game.ts";
 import { mainlinePgn, pgnOfGame } from "./game/pgn.ts";
 import { fragmentOfPlace, type Place, placeFromFragment, startPlace } from "./place-text.ts";
 import type { Settings } from "./request/settings.ts";
@@ -16,16 +17,18 @@ export type Address = ReturnType<typeof createAddress>;
 
 /** The state in the browser's history. A reload of the page does not delete this state. */
 interface EntryState {
-  readonly entry: number;
+  /** The entries of a visit have the same game. A visit begins when another address is opened. */
+  readonly visit: number;
   readonly fen: string;
   readonly pgn: string;
   readonly at: string;
   readonly reviewed: string | undefined;
+  readonly encoding: OlderEncoding | undefined;
 }
 
 function keptState(): EntryState | undefined {
   const state: unknown = history.state;
-  return typeof state === "object" && state !== null && "entry" in state ? (state as EntryState) : undefined;
+  return typeof state === "object" && state !== null && "visit" in state ? (state as EntryState) : undefined;
 }
 
 /** Browsers reject more than about 100 changes of the history in 30 seconds. */
@@ -34,53 +37,62 @@ const atOnceMax = 40;
 const restMs = 1000;
 
 /** Other programs truncate longer links. */
-const linkMaxCharacters = 4000;
+const fragmentMaxCharacters = 8000;
 
-/** Writes the state of the page into the address and the browser's history. Back returns to the previous state. */
+function isShort(place: Place): boolean {
+  return place.pgn.length <= fragmentMaxCharacters && fragmentOfPlace(place).length <= fragmentMaxCharacters;
+}
+
+/** Writes the state of the page into the address and the browser's history. Each view has one entry in the history. */
 export function createAddress({ game, settings }: AddressedParts) {
   const view = signal<View>("analysis");
-  /** The states since the page was loaded, by number of the history entry. The browser stores the data of older states. */
+  /** The latest state of each visit since the page was loaded. The browser stores the data of older states. */
   const moments = new Map<number, Moment>();
   const pgn = computed(() => (game.game.value.start.children.length > 0 ? pgnOfGame(game.game.value) : ""));
-  const reviewPgn = computed(() => (game.reviewed.value === undefined ? "" : shortPgn()));
   const fragment = computed(() =>
-    game.refused.value?.from === "link" ? location.hash : fragmentOfPlace(placeNow()),
+    game.refused.value?.from === "link" ? location.hash : fragmentOfPlace(placeOf(view.value).place),
   );
-  const state = computed<Omit<EntryState, "entry">>(() => {
-    const { at, reviewed } = game.moment.value;
-    return { fen: game.game.value.start.position.fen, pgn: pgn.value, at, reviewed };
+  const state = computed<Omit<EntryState, "visit">>(() => {
+    const { at, reviewed, encoding } = game.moment.value;
+    return { fen: game.game.value.start.position.fen, pgn: pgn.value, at, reviewed, encoding };
   });
-  let current = { fragment: location.hash, state: state.peek(), game: game.game.peek(), view: view.peek() };
-  let entry = 0;
+  let current = { fragment: location.hash, state: state.peek(), view: view.peek() };
+  let visit = -1;
   let isWritten = true;
   /** The times of recent history changes, on the clock of `performance.now()`. */
   let writtenAt: number[] = [];
   let resting: ReturnType<typeof setTimeout> | undefined;
 
-  function placeNow(): Place {
+  /** If the link would be too long, the place has only the main line. */
+  function placeOf(shown: View): { readonly place: Place; readonly isWhole: boolean } {
     const { fen } = game.game.value.start.position;
-    const nodes = game.line.value.slice(1);
-    return {
-      view: view.value,
-      pgn: reviewPgn.value,
-      fen: fen === standardStart ? startPlace.fen : fen,
-      moves: nodes.map(({ move }) => move?.san ?? ""),
-      ply: game.at.value.ply,
-      orientation: game.orientation.value,
-      settings: settings.value,
-    };
-  }
-
-  /** Returns the PGN, else the main line if the link would be too long, else an empty text. */
-  function shortPgn(): string {
-    const link = (text: string) => fragmentOfPlace({ ...startPlace, view: "review", pgn: text });
-    const texts = [pgn.value, mainlinePgn(game.game.value)];
-    return texts.find((text) => link(text).length <= linkMaxCharacters) ?? "";
+    const others = { view: shown, orientation: game.orientation.value, settings: settings.value };
+    const { ply, id } = game.at.value;
+    if (shown === "review" && game.reviewed.value === undefined) {
+      return { place: { ...startPlace, ...others }, isWhole: true };
+    }
+    if (shown !== "review" && isPlain(game.game.value)) {
+      const moves = mainlineOf(game.game.value).flatMap(({ move }) => move?.san ?? []);
+      const start = fen === standardStart ? startPlace.fen : fen;
+      return { place: { ...startPlace, ...others, fen: start, moves, ply }, isWhole: true };
+    }
+    const line = mainlineOf(game.game.value);
+    const isMain = line.some((node) => node.id === id);
+    const at = isMain ? undefined : nodesOf(game.game.value).findIndex((node) => node.id === id);
+    const whole = { ...startPlace, ...others, pgn: pgn.value, ply: isMain ? ply : 0, at };
+    if (isShort(whole)) {
+      return { place: whole, isWhole: true };
+    }
+    const onMain = game.path.value.filter((node) => line.includes(node)).length - 1;
+    const withTags = { ...whole, pgn: mainlinePgn(game.game.value), ply: onMain, at: undefined };
+    return isShort(withTags)
+      ? { place: withTags, isWhole: false }
+      : { place: { ...withTags, pgn: mainlinePgn({ ...game.game.value, tags: new Map() }) }, isWhole: false };
   }
 
   function write(): void {
     isWritten = true;
-    history.replaceState({ entry, ...current.state }, "", current.fragment || location.href);
+    history.replaceState({ visit, ...current.state }, "", current.fragment || location.href);
   }
 
   function writeSoon(): void {
@@ -101,52 +113,46 @@ export function createAddress({ game, settings }: AddressedParts) {
   }
 
   function follow(): void {
-    const next = {
-      fragment: fragment.value,
-      state: state.value,
-      game: game.game.value,
-      view: view.value,
-    };
-    if (next.game !== current.game || next.view !== current.view) {
+    const next = { fragment: fragment.value, state: state.value, view: view.value };
+    if (next.view !== current.view) {
       if (!isWritten) {
         write();
       }
-      entry++;
       current = next;
-      history.pushState({ entry, ...next.state }, "", next.fragment);
+      history.pushState({ visit, ...next.state }, "", next.fragment);
     } else if (next.fragment !== current.fragment || next.state !== current.state) {
       // Keep an address without a fragment until the state of the page changes.
       const isBare = next.fragment === addressOfView("analysis") && location.hash === "";
       current = isBare ? { ...next, fragment: "" } : next;
       writeSoon();
     }
-    moments.set(entry, game.moment.value);
+    moments.set(visit, game.moment.value);
   }
 
   function read(): void {
     const kept = keptState();
     const place = placeFromFragment(location.hash);
     batch(() => {
-      if (kept) {
-        entry = kept.entry;
+      if (kept && kept.visit !== visit) {
+        visit = kept.visit;
         game.refused.value = undefined;
         restore(kept);
-        view.value = place.view;
-      } else {
-        entry++;
-        if (location.hash === addressOfView(place.view)) {
-          view.value = place.view;
-        } else {
-          take(place);
-        }
+      } else if (!kept && location.hash === addressOfView(place.view)) {
+        visit = Math.max(visit, 0);
+      } else if (!kept) {
+        visit = Math.max(visit, ...moments.keys()) + 1;
+        take(place);
+        // Opening a link is not an edit that can be undone.
+        game.moment.value = { ...game.moment.peek(), before: undefined };
       }
-      current = { fragment: location.hash, state: state.peek(), game: game.game.peek(), view: view.peek() };
+      view.value = place.view;
+      current = { fragment: location.hash, state: state.peek(), view: view.peek() };
     });
     write();
   }
 
   function restore(kept: EntryState): void {
-    const known = moments.get(kept.entry);
+    const known = moments.get(kept.visit);
     if (known) {
       game.moment.value = known;
       return;
@@ -157,30 +163,39 @@ export function createAddress({ game, settings }: AddressedParts) {
       game.takePgn(kept.pgn);
     }
     const { game: now } = game.moment.peek();
-    const { reviewed } = kept;
-    game.moment.value = { game: now, at: nodeOf(now, kept.at).id, reviewed, before: undefined };
+    const { reviewed, encoding } = kept;
+    game.moment.value = { game: now, at: nodeOf(now, kept.at).id, reviewed, encoding, before: undefined };
   }
 
   function take(place: Place): void {
     view.value = place.view;
     game.orientation.value = place.orientation;
     settings.value = place.settings;
-    if (place.view === "review") {
-      if (place.pgn !== "" && game.takePgn(place.pgn, "link").kind === "game") {
-        game.review(place.pgn);
+    if (place.pgn !== "") {
+      takeGame(place);
+    } else if (place.view !== "review") {
+      if (game.takeFen(place.fen, place.moves, "link").kind === "violations") {
+        // Show the error above the start position instead of the previous game.
+        const refused = game.refused.peek();
+        game.takeFen(startPlace.fen);
+        game.refused.value = refused;
       }
-    } else if (game.takeFen(place.fen, place.moves, "link").kind === "violations") {
-      // Show the error above the start position instead of the previous game.
-      const refused = game.refused.peek();
-      game.takeFen(startPlace.fen);
-      game.refused.value = refused;
+      const node = game.line.peek()[place.ply];
+      if (node) {
+        game.goTo(node);
+      }
     }
-    const node = game.line.peek()[place.ply] ?? game.path.peek()[place.ply];
-    if (node) {
-      game.goTo(node);
+  }
+
+  function takeGame({ pgn, ply, at, view: shown }: Place): void {
+    if (game.takePgn(pgn, "link").kind === "game") {
+      const taken = game.game.peek();
+      const node = (at === undefined ? mainlineOf(taken)[ply] : nodesOf(taken)[at]) ?? taken.start;
+      if (shown === "review") {
+        game.review(pgn);
+      }
+      game.goTo(nodeOf(game.game.peek(), node.id));
     }
-    // Opening a link is not an edit that can be undone.
-    game.moment.value = { ...game.moment.peek(), before: undefined };
   }
 
   const ended = new AbortController();
@@ -193,9 +208,17 @@ export function createAddress({ game, settings }: AddressedParts) {
       view.value = next;
     },
 
-    link(): string {
-      return new URL(fragment.value, location.href).href;
-    },
+    /** A link to the game and the position on the board. `note` says what the link omits. */
+    link: computed(() => {
+      const isReviewed = game.reviewed.value !== undefined;
+      const { place, isWhole } = placeOf(view.value === "review" && isReviewed ? "review" : "analysis");
+      return {
+        href: new URL(fragmentOfPlace(place), location.href).href,
+        note: isWhole
+          ? undefined
+          : "The link has only the main line, because the whole game is too long for a link.",
+      };
+    }),
 
     open(link: string): void {
       batch(() => take(placeFromFragment(link)));
@@ -203,18 +226,12 @@ export function createAddress({ game, settings }: AddressedParts) {
 
     /** Reads the address, then updates the address whenever the page changes. */
     begin(): void {
+      const { orientation, settings: own } = placeFromFragment(location.hash);
       batch(() => {
-        const place = placeFromFragment(location.hash);
-        if (keptState()) {
-          read();
-          game.orientation.value = place.orientation;
-          settings.value = place.settings;
-        } else {
-          take(place);
-        }
-        current = { fragment: location.hash, state: state.peek(), game: game.game.peek(), view: view.peek() };
+        read();
+        game.orientation.value = orientation;
+        settings.value = own;
       });
-      write();
       endEffect = effect(follow);
       window.addEventListener("popstate", read, ended);
     },

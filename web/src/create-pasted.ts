@@ -1,6 +1,7 @@
 import { computed, type Signal, signal } from "@preact/signals";
 import type { Address } from "./create-address.ts";
 import type { GameState } from "./game/create-game.ts";
+import { textOfFile } from "./game/file-text.ts";
 import type { Game } from "./game/game.ts";
 import { readPasted } from "./pasted-text.ts";
 
@@ -65,10 +66,11 @@ export function createPasted({ game, address }: { readonly game: GameState; read
   }
 
   async function takeFile(file: File): Promise<void> {
-    const beginning = await file
+    const bytes = await file
       .slice(0, beginningMaxBytes)
-      .text()
+      .arrayBuffer()
       .catch(() => undefined);
+    const beginning = bytes && textOfFile(new Uint8Array(bytes)).text;
     const kind = beginning === undefined ? undefined : readPasted(beginning)?.kind;
     if (kind === "pgn") {
       setMessage(undefined);

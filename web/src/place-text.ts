@@ -5,13 +5,15 @@ import { addressOfView, type View } from "./view.ts";
 /** The content of a link, before validation. */
 export interface Place {
   readonly view: View;
-  /** The reviewed game. A link to an analysis has a FEN and moves instead. */
+  /** The game. A link to an analysis of moves without remarks and variations has a FEN and moves instead. */
   readonly pgn: string;
   /** The FEN as entered, or `startpos`. */
   readonly fen: string;
   readonly moves: readonly string[];
   /** The number of moves before the position on the board. */
   readonly ply: number;
+  /** The number of a position in a variation of the PGN. Undefined for a position of the main line. */
+  readonly at: number | undefined;
   readonly orientation: Orientation;
   readonly settings: Settings;
 }
@@ -22,17 +24,19 @@ export const startPlace: Place = {
   fen: "startpos",
   moves: [],
   ply: 0,
+  at: undefined,
   orientation: "white",
   settings: {},
 };
 
 /** Returns, for example, `#fen=8/…_w_-_-_0_1&moves=e4_e5&depth=20`. Omits default values. */
-export function fragmentOfPlace({ view, pgn, fen, moves, ply, orientation, settings }: Place): string {
-  const isReview = view === "review";
-  const game: readonly (readonly [string, string])[] = isReview
+export function fragmentOfPlace({ view, pgn, fen, moves, ply, at, orientation, settings }: Place): string {
+  const isPgn = view === "review" || pgn !== "";
+  const game: readonly (readonly [string, string])[] = isPgn
     ? [
         ["pgn", pgn.trim()],
         ["ply", pgn === "" || ply === 0 ? "" : String(ply)],
+        ["at", at === undefined ? "" : String(at)],
       ]
     : [
         ["fen", fen === startPlace.fen ? "" : fen.trim()],
@@ -56,14 +60,16 @@ export function placeFromFragment(fragment: string): Place {
   }
   const view = parts[0] === "review" || parts[0] === "set-up" ? parts[0] : "analysis";
   const moves = (texts.moves ?? "").split(/[\s,]+/).filter((move) => move !== "");
-  const pgn = view === "review" ? (texts.pgn?.trim() ?? "") : "";
-  const written = /^\d{1,4}$/.test(texts.ply ?? "") ? Number(texts.ply) : undefined;
+  const pgn = texts.pgn?.trim() ?? "";
+  const number = (text = "") => (/^\d{1,4}$/.test(text) ? Number(text) : undefined);
+  const written = number(texts.ply);
   return {
     view,
     pgn,
     fen: texts.fen?.trim() || startPlace.fen,
     moves,
     ply: pgn === "" ? Math.min(written ?? moves.length, moves.length) : (written ?? 0),
+    at: pgn === "" ? undefined : number(texts.at),
     orientation: texts.board === "black" ? "black" : "white",
     settings: settingsFromRecord(texts),
   };

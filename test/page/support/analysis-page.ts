@@ -1,3 +1,4 @@
+import { text } from "node:stream/consumers";
 import type { Locator, Page } from "playwright-core";
 
 type MouseButton = "left" | "right";
@@ -77,6 +78,24 @@ export function searchesOf(page: Page): readonly string[] {
 /** Returns true if an element has the focus. Without a focus, a keyboard user would have to start at the top of the page. */
 export function hasFocus(page: Page): Promise<boolean> {
   return page.evaluate<boolean>("document.activeElement !== document.body");
+}
+
+/** Opens a file with the button "Open a file". */
+export async function openFile(page: Page, buffer: Buffer, name = "games.pgn"): Promise<void> {
+  await page.getByLabel("Open a file").setInputFiles({ name, mimeType: "application/x-chess-pgn", buffer });
+}
+
+export async function copied(page: Page, label: string): Promise<string> {
+  const button = page.getByRole("button", { name: label });
+  await button.click();
+  await button.filter({ hasText: "Copied" }).waitFor();
+  return await page.evaluate<string>("navigator.clipboard.readText()");
+}
+
+export async function downloadedPgn(page: Page): Promise<string> {
+  const downloading = page.waitForEvent("download");
+  await page.getByRole("link", { name: "Download PGN" }).click();
+  return await text(await (await downloading).createReadStream());
 }
 
 export const withClipboard = { context: { permissions: ["clipboard-read", "clipboard-write"] } };

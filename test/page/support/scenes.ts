@@ -134,7 +134,7 @@ export const reviewScene: Scene = {
   address: "#review",
   async reach(page) {
     await beginReview(page, 8);
-    await page.getByRole("link", { name: /^Download/ }).waitFor();
+    await page.getByRole("table", { name: "Accuracy and mistakes" }).waitFor();
     await page.getByRole("button", { name: "Next mistake" }).click();
     await page.getByRole("button", { name: "Next mistake" }).click();
     await animationsEnd(page);

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { fileNameOf, foundGames, gamesWith, known } from "../../../web/src/review/found-games.ts";
+import { foundGames, gamesWith } from "../../../web/src/review/found-games.ts";
 
 const twoGames = `[Event "Paris"]\r
 [White "Morphy, Paul"]\r
@@ -44,22 +44,6 @@ test("the search field finds games by words in the tags of the games", async () 
   expect(gamesWith("MORPHY paris", games).map(({ number }) => number)).toEqual([1]);
   expect(gamesWith("", games)).toHaveLength(2);
   expect(gamesWith("morphy london", games)).toEqual([]);
-});
-
-test("a question mark in a tag means an unknown value", () => {
-  expect(known(new Map([["White", "?"]]), "White")).toBeUndefined();
-  expect(known(new Map([["Date", "????.??.??"]]), "Date")).toBeUndefined();
-  expect(known(new Map(), "White")).toBeUndefined();
-  expect(known(new Map([["White", " Ding "]]), "White")).toBe("Ding");
-});
-
-test.each([
-  [{ White: "Morphy, Paul", Black: "Isouard", Date: "1858.??.??" }, "Morphy-Paul-Isouard-1858.pgn"],
-  [{ White: "../../etc/passwd", Black: 'a"b<c>' }, "etc-passwd-a-b-c.pgn"],
-  [{ White: "Ľubomír", Black: "?" }, "Ľubomír.pgn"],
-  [{}, "game.pgn"],
-])("the downloaded file of %j is named %s", (tags, name) => {
-  expect(fileNameOf(new Map(Object.entries(tags)))).toBe(name);
 });
 
 test("splitting a large text does not block the page", async () => {

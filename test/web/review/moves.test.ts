@@ -8,12 +8,11 @@ import {
   type MoveReview,
   MoveReviewSchema,
 } from "../../../gen/chess/analysis/v1/game_pb.ts";
-import { mainlineOf, play } from "../../../web/src/game/game.ts";
+import { mainlineOf } from "../../../web/src/game/game.ts";
 import { gameFromPgn } from "../../../web/src/game/pgn.ts";
 import { clockText } from "../../../web/src/review/clock-text.ts";
 import { bandsOf, courseOf } from "../../../web/src/review/course.ts";
 import { judgedOf, nextJudged, remarksOn } from "../../../web/src/review/judged.ts";
-import { reviewedPgn } from "../../../web/src/review/reviewed-pgn.ts";
 import { scoreWords } from "../../../web/src/review/score-words.ts";
 
 const cp = (value: number): Score => create(ScoreSchema, { value: { case: "cp", value } });
@@ -90,16 +89,6 @@ test.each([
   const best = { move: { uci: "e2e4", san: "e4" } };
   const move = create(MoveReviewSchema, { best, ...fields, move: { uci: "f2f3", san: "f3" } });
   expect(remarksOn(move)).toEqual({ comment, labels });
-});
-
-test("tried moves are added to the PGN of a review, and without tried moves the PGN stays unchanged", () => {
-  const pgn = "1. f3 { [%eval -0.5] } 1... e5 2. g4 Qh4# 0-1\n";
-  const game = gameOf("1. f3 e5 2. g4 Qh4# 0-1");
-  expect(reviewedPgn(pgn, game)).toBe(pgn);
-  const tried = play(game, mainlineOf(game)[2] ?? game.start, ["e4", "Nc6"]).game;
-  const written = reviewedPgn(pgn, tried);
-  expect(written).toContain("[%eval -0.5]");
-  expect(written).toContain("( 2. e4 Nc6 )");
 });
 
 test.each([

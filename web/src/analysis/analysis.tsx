@@ -1,11 +1,13 @@
 import { useEffect } from "preact/hooks";
 import { BoardView } from "../board/board-view.tsx";
 import { EvaluationBar } from "../board/evaluation-bar.tsx";
+import { known } from "../game/tags.ts";
+import { EncodingNote } from "../moves/encoding-note.tsx";
+import { Export } from "../moves/export.tsx";
 import { MoveList } from "../moves/move-list.tsx";
 import { MoveTools } from "../moves/move-tools.tsx";
 import { Steps } from "../moves/steps.tsx";
 import { usePage } from "../page.ts";
-import { CopyButton } from "../parts/copy-button.tsx";
 import { Icon } from "../parts/icon.tsx";
 import { RequestForm } from "../request/request-form.tsx";
 import { FenField, PositionViolation } from "./fen-field.tsx";
@@ -36,13 +38,13 @@ export function Analysis() {
             <button type="button" class="quiet" onClick={() => address.show("set-up")}>
               <Icon name="setUp" /> Set up
             </button>
-            <CopyButton label="Copy link" face="Link" icon="link" text={address.link} />
-            <CopyButton label="Copy FEN" face="FEN" icon="copy" text={() => game.at.peek().position.fen} />
+            <Export />
           </>
         }
       >
         <SearchPanel />
         <div class="panel stack">
+          <EncodingNote />
           <Corrections />
           <Opening />
           <MoveList />
@@ -73,11 +75,14 @@ function Corrections() {
 function Opening() {
   const { game, analysis } = usePage();
   const opening = analysis.opening.value;
-  if (game.game.value.start.children.length === 0) {
+  const { start, tags } = game.game.value;
+  const players = [known(tags, "White"), known(tags, "Black")];
+  if (start.children.length === 0) {
     return <p class="quiet-text">Move a piece, or paste a FEN or a PGN anywhere on the page.</p>;
   }
   return (
     <p class="opening">
+      {players.some((name) => name) && <b>{players.map((name) => name ?? "?").join(" – ")} </b>}
       <span class="quiet-text">{opening?.eco}</span> {opening?.name}
     </p>
   );

@@ -98,6 +98,7 @@ export function SetUpPanel() {
           onSubmit={(event) => {
             event.preventDefault();
             if (game.takeFen(fen).kind === "game") {
+              setUp.reset();
               leave();
             }
           }}

@@ -1,6 +1,7 @@
 import { batch, computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { PositionViolation, Warning } from "../../../src/chess/position.ts";
 import type { Violation } from "../../../src/errors/errors.ts";
+import { type OlderEncoding, recoding } from "./file-text.ts";
 import {
   type FenReading,
   type Game,
@@ -13,6 +14,7 @@ import {
   play,
   promote,
   remove,
+  withTexts,
 } from "./game.ts";
 import { gameFromPgn, type PgnReading, pgnOfGame, withoutOldLines } from "./pgn.ts";
 import { plainFen } from "./plain-fen.ts";
@@ -36,7 +38,11 @@ export interface Moment {
   readonly at: string;
   /** The PGN of the latest review request. */
   readonly reviewed: string | undefined;
+  /** The guessed encoding of the file that contains the game. */
+  readonly encoding: OlderEncoding | undefined;
   readonly before: Moment | undefined;
+  /** The state that Undo left. Undefined after an edit. */
+  readonly after?: Moment | undefined;
 }
 
 export type Step = "first" | "back" | "forward" | "last";
@@ -57,7 +63,7 @@ export function createGameState() {
 
   function edit(next: Omit<Moment, "before">): void {
     batch(() => {
-      moment.value = { ...next, before: moment.peek() };
+      moment.value = { ...next, before: moment.peek(), after: undefined };
       refused.value = undefined;
     });
   }
@@ -81,6 +87,7 @@ export function createGameState() {
     refused,
     warnings: computed<readonly Warning[]>(() => game.value.warnings),
     canUndo: computed(() => moment.value.before !== undefined),
+    canRedo: computed(() => moment.value.after !== undefined),
     reviewed: computed(() => moment.value.reviewed),
 
     goTo,
@@ -122,7 +129,14 @@ export function createGameState() {
     undo(): void {
       const { before } = moment.peek();
       if (before) {
-        moment.value = before;
+        moment.value = { ...before, after: moment.peek() };
+      }
+    },
+
+    redo(): void {
+      const { after } = moment.peek();
+      if (after) {
+        moment.value = after;
       }
     },
 
@@ -133,7 +147,8 @@ export function createGameState() {
       batch(() => {
         if (reading.kind === "game") {
           const [start, ...played] = mainlineOf(reading.game);
-          edit({ game: reading.game, at: (played.at(-1) ?? start)?.id ?? "", reviewed: undefined });
+          const { id = "" } = played.at(-1) ?? start ?? {};
+          edit({ game: reading.game, at: id, reviewed: undefined, encoding: undefined });
         }
         const violations =
           reading.kind === "violations" ? reading.violations : reading.refused ? [reading.refused] : [];
@@ -151,15 +166,25 @@ export function createGameState() {
     },
 
     /** Starts a game from a PGN. Sets `refused` if the PGN is invalid. */
-    takePgn(text: string, from: Refused["from"] = "input"): PgnReading {
+    takePgn(text: string, from: Refused["from"] = "input", encoding?: OlderEncoding): PgnReading {
       const reading = gameFromPgn(text);
       if (reading.kind === "game") {
-        edit({ game: reading.game, at: "", reviewed: undefined });
+        edit({ game: reading.game, at: "", reviewed: undefined, encoding });
       } else {
         const { violations, suggestedPgn } = reading;
         refused.value = { kind: "pgn", from, text, violations, suggestedPgn };
       }
       return reading;
+    },
+
+    /** Reads the letters of the game in another encoding. */
+    recode(encoding: OlderEncoding): void {
+      const now = moment.peek();
+      if (now.encoding) {
+        const change = recoding(now.encoding, encoding);
+        const reviewed = now.reviewed === undefined ? undefined : change(now.reviewed);
+        edit({ ...now, game: withTexts(now.game, change), reviewed, encoding });
+      }
     },
 
     /** Requests a review of the game. `text` is the original PGN if the game was pasted. */
@@ -181,5 +206,5 @@ function startMoment(): Moment {
   if (reading.kind === "violations") {
     throw new Error("the start position can be read");
   }
-  return { game: reading.game, at: "", reviewed: undefined, before: undefined };
+  return { game: reading.game, at: "", reviewed: undefined, encoding: undefined, before: undefined };
 }

@@ -192,6 +192,41 @@ export function mainlineOf({ start }: Game): readonly GameNode[] {
   return [start, ...lineAfter(start)];
 }
 
+/** Returns all nodes, in an order that is the same after the game was written as PGN and read again. */
+export function nodesOf({ start }: Game): readonly GameNode[] {
+  const nodes: GameNode[] = [];
+  const add = (node: GameNode) => {
+    nodes.push(node);
+    node.children.forEach(add);
+  };
+  add(start);
+  return nodes;
+}
+
+/** True if a FEN and a list of moves describe the game completely. */
+export function isPlain(game: Game): boolean {
+  return (
+    game.tags.size === 0 &&
+    game.result === "*" &&
+    nodesOf(game).every(
+      ({ children, startingComments, comments, nags }) =>
+        children.length < 2 && startingComments.length + comments.length + nags.length === 0,
+    )
+  );
+}
+
+/** Changes all texts of a game: the values of its tags and its comments. */
+export function withTexts(game: Game, change: (text: string) => string): Game {
+  const changed = (node: GameNode): GameNode => ({
+    ...node,
+    startingComments: node.startingComments.map(change),
+    comments: node.comments.map(change),
+    children: node.children.map(changed),
+  });
+  const tags = new Map([...game.tags].map(([name, value]) => [name, change(value)]));
+  return { ...game, tags, start: changed(game.start) };
+}
+
 /** If the PGN has no result, returns the result of the last position. */
 export function resultOf(game: Game): Result {
   const last = mainlineOf(game).at(-1) ?? game.start;

@@ -147,6 +147,11 @@ export function withoutOldLines(game: Game): Game {
   return { ...game, start: withoutLinesAfter(game.start) };
 }
 
+/** Returns the NAGs without those that belong to the comments of an earlier review. */
+export function ownNags(node: GameNode): readonly number[] {
+  return withoutJudgements(dataOf(node), undefined).data.nags ?? [];
+}
+
 function withoutLinesAfter(node: GameNode): GameNode {
   const [next, ...variations] = node.children;
   if (next === undefined) {

@@ -2,13 +2,13 @@ import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
 import { glyphsOfNags } from "../../../src/game/read-word.ts";
 import { commentTexts, type GameNode, mainlineOf } from "../game/game.ts";
+import { ownNags } from "../game/pgn.ts";
 import { usePage } from "../page.ts";
 import { moveNumber } from "./move-number.ts";
 import "./moves.css";
 
 export interface MoveNote {
   readonly score: string;
-  /** `sign` replaces the glyph `?`, `??` or `?!` of the PGN. */
   readonly judged: { readonly sign: string; readonly name: string } | undefined;
 }
 
@@ -151,12 +151,11 @@ interface MoveButtonProps {
   onChoose(): void;
 }
 
-/** The NAG numbers of `?`, `??` and `?!`. */
-const judgements = [2, 4, 6];
-
 function MoveButton({ node, note, isNumbered, isCurrent, isTabStop, onChoose }: MoveButtonProps) {
   const judged = note?.judged;
-  const glyphs = glyphsOfNags(note ? node.nags.filter((nag) => !judgements.includes(nag)) : node.nags);
+  const nags = note ? ownNags(node) : node.nags;
+  // As in the PGN, the author's own judgement stands instead of the sign of the review.
+  const sign = nags.some((nag) => nag <= 6) ? "" : judged?.sign;
   return (
     <button
       type="button"
@@ -170,11 +169,11 @@ function MoveButton({ node, note, isNumbered, isCurrent, isTabStop, onChoose }: 
         {node.move?.san}
         {judged && (
           <>
-            <span aria-hidden="true">{judged.sign}</span>
+            <span aria-hidden="true">{sign}</span>
             <span class="heard-only">, {judged.name}</span>
           </>
         )}
-        {glyphs}
+        {glyphsOfNags(nags)}
       </span>
       {note && <span class="move-score quiet-text">{note.score}</span>}
     </button>

@@ -51,10 +51,11 @@ export function CommentPanel() {
 }
 
 function AtStart() {
-  const state = usePage().review.progress.value;
+  const { progress, isStale } = usePage().review;
+  const state = progress.value;
   return (
     <p>
-      {state.kind === "done"
+      {state.kind === "done" && !isStale.value
         ? state.review.summary.replaceAll("...", "…").replaceAll(" %", "%")
         : "← → step; Shift+← → jump between mistakes."}
     </p>

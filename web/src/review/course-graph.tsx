@@ -18,7 +18,7 @@ export function CourseGraph() {
       <Graph
         label="White’s chances of winning over the game"
         points={courseOf(review.line.value, moves, start)}
-        range={[0, review.plies.value]}
+        range={[0, review.isStale.value ? moves.length : review.plies.value]}
         bands={bandsOf(moves)}
         current={review.branch.value.ply}
         onChoose={review.goToPly}

@@ -20,7 +20,8 @@ import { standardStartCp } from "../../../src/game/accuracy.ts";
 import type { Client } from "../client/client.ts";
 import { keepAsking, type Wait } from "../client/keep-asking.ts";
 import type { GameState } from "../game/create-game.ts";
-import { type GameNode, mainlineOf, pathTo } from "../game/game.ts";
+import { exportedPgn, reviewedGame } from "../game/exported-pgn.ts";
+import { type GameNode, mainlineOf } from "../game/game.ts";
 import { gameFromPgn } from "../game/pgn.ts";
 import type { RequestState } from "../request/request.ts";
 import { settingsFromPlain } from "../request/settings.ts";
@@ -57,22 +58,27 @@ export const linesMax = 3;
 /** Starts a review when `game.reviewed` changes, and also after a reload of the page. */
 export function createReview({ game, client, request }: Deps) {
   const progress = signal<Progress>({ kind: "none" });
-  const moves = signal<readonly MoveReview[]>([]);
+  const all = signal<readonly MoveReview[]>([]);
   const asked = signal<ReviewGameRequest | undefined>(undefined);
   let running = new AbortController();
 
   /** The ids of the nodes of the reviewed moves. */
   const ids = computed(() => {
     let id = "";
-    return moves.value.map(({ move }) => {
+    return all.value.map(({ move }) => {
       id = `${id} ${move?.uci ?? ""}`.trim();
       return id;
     });
   });
-  /** The start and the reviewed moves. The user can change the main line after the review. */
-  const line = computed(() => pathTo(game.game.value, ids.value.at(-1) ?? ""));
+  /** The start and the reviewed moves that are still in the main line. */
+  const line = computed(() => {
+    const reviewed = new Set(ids.value);
+    return mainlineOf(game.game.value).filter(({ id }) => id === "" || reviewed.has(id));
+  });
+  const moves = computed(() => all.value.slice(0, line.value.length - 1));
+  const isStale = computed(() => progress.value.kind === "done" && moves.value.length < all.value.length);
   const reviewOf = ({ id, ply }: Pick<GameNode, "id" | "ply">) =>
-    ids.value[ply - 1] === id ? moves.value[ply - 1] : undefined;
+    ids.value[ply - 1] === id ? all.value[ply - 1] : undefined;
   function scoreOf(node: Pick<GameNode, "id" | "ply">): Score | undefined {
     const state = progress.value;
     if (node.ply === 0) {
@@ -100,7 +106,7 @@ export function createReview({ game, client, request }: Deps) {
     const { signal: stopped } = controller;
     batch(() => {
       asked.value = asking;
-      moves.value = [];
+      all.value = [];
       progress.value = { kind: "running", queued: undefined };
     });
     try {
@@ -120,7 +126,7 @@ export function createReview({ game, client, request }: Deps) {
             break;
           case "review":
             batch(() => {
-              moves.value = event.value.moves;
+              all.value = event.value.moves;
               progress.value = { kind: "done", review: event.value };
             });
         }
@@ -135,8 +141,8 @@ export function createReview({ game, client, request }: Deps) {
   /** Ignores a move that is already reviewed, because the service sends all moves again after a lost connection. */
   function takeMove(move: MoveReview): void {
     batch(() => {
-      if (move.ply > moves.peek().length) {
-        moves.value = [...moves.peek(), move];
+      if (move.ply > all.peek().length) {
+        all.value = [...all.peek(), move];
       }
       progress.value = { kind: "running", queued: undefined };
     });
@@ -147,7 +153,7 @@ export function createReview({ game, client, request }: Deps) {
     running = new AbortController();
     batch(() => {
       asked.value = undefined;
-      moves.value = [];
+      all.value = [];
       progress.value = { kind: "none" };
     });
   }
@@ -187,7 +193,7 @@ export function createReview({ game, client, request }: Deps) {
   function evaluationOf(node: GameNode): EvaluateResponse | undefined {
     const state = progress.value;
     const score = scoreOf(node);
-    const { best } = moves.value[node.ply] ?? {};
+    const { best } = all.value[node.ply] ?? {};
     const lines = best?.score ? [{ rank: 1, score: best.score, moves: best.moves, san: best.san }] : [];
     const { limits, deterministic } = (state.kind === "done" && state.review.search) || {};
     const search = limits?.depth !== undefined && {
@@ -197,11 +203,21 @@ export function createReview({ game, client, request }: Deps) {
     return score && create(EvaluateResponseSchema, { score, lines, ...(search && { search }) });
   }
 
+  const reviewed = computed(() => {
+    const state = progress.value;
+    return state.kind === "done" ? reviewedGame(asked.peek()?.pgn ?? "", state.review.pgn) : undefined;
+  });
+
   const input = createGameInput({ game, start });
   return {
     input,
     progress: progress as ReadonlySignal<Progress>,
+    /** The reviewed moves that are still in the main line. */
     moves: moves as ReadonlySignal<readonly MoveReview[]>,
+    /** True if the user has changed the reviewed moves. The figures of the review belong to the former game. */
+    isStale: isStale as ReadonlySignal<boolean>,
+    /** The game on the board as PGN, with the remarks of its review. */
+    exported: computed(() => exportedPgn(game.game.value, reviewed.value)),
     line,
     reviewOf,
     scoreOf,

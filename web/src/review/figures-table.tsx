@@ -6,8 +6,9 @@ import "./figures-table.css";
 const counts = { inaccuracy: "inaccuracies", mistake: "mistakes", blunder: "blunders" } as const;
 
 export function FiguresTable() {
-  const state = usePage().review.progress.value;
-  if (state.kind !== "done") {
+  const { progress, isStale } = usePage().review;
+  const state = progress.value;
+  if (state.kind !== "done" || isStale.value) {
     return null;
   }
   const { players, engine, search } = state.review;

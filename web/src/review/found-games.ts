@@ -39,12 +39,6 @@ function tagsOf(text: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Returns undefined if the tag is missing or its value is unknown, such as `?` or `????.??.??`. */
-export function known(tags: ReadonlyMap<string, string>, name: string): string | undefined {
-  const value = tags.get(name)?.trim() ?? "";
-  return /^[?.]*$/.test(value) ? undefined : value;
-}
-
 /** Returns the games whose tags contain all words. Ignores upper and lower case. */
 export function gamesWith(words: string, games: readonly FoundGame[]): readonly FoundGame[] {
   const parts = words.toLowerCase().split(/\s+/);
@@ -52,17 +46,4 @@ export function gamesWith(words: string, games: readonly FoundGame[]): readonly 
     const all = [...tags.values()].join("\n").toLowerCase();
     return parts.every((part) => all.includes(part));
   });
-}
-
-/** Returns a file name that is valid on every system, such as `Morphy-Isouard-1858.pgn`. */
-export function fileNameOf(tags: ReadonlyMap<string, string>): string {
-  const date = known(tags, "Date")?.replaceAll(/\.\?\?/g, "");
-  const parts = [known(tags, "White"), known(tags, "Black"), date].flatMap((part) => {
-    const safe = part
-      ?.normalize("NFC")
-      .replaceAll(/[^\p{L}\p{N}.]+/gu, "-")
-      .replaceAll(/^[-.]+|[-.]+$/g, "");
-    return safe ? [safe] : [];
-  });
-  return `${parts.join("-").slice(0, 100) || "game"}.pgn`;
 }

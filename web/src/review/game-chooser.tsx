@@ -1,7 +1,8 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
+import { known } from "../game/tags.ts";
 import { usePage } from "../page.ts";
-import { type FoundGame, gamesWith, known } from "./found-games.ts";
+import { type FoundGame, gamesWith } from "./found-games.ts";
 
 /** The list shows at most this number of games. The search field finds all games. */
 const shownMax = 50;

@@ -1,7 +1,7 @@
 import { useEffect, useRef } from "preact/hooks";
 import { resultOf } from "../game/game.ts";
+import { known } from "../game/tags.ts";
 import { usePage } from "../page.ts";
-import { known } from "./found-games.ts";
 
 export function GameHeader() {
   const { game, review } = usePage();

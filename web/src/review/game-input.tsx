@@ -30,7 +30,7 @@ export function GameInput({ isOpen }: { readonly isOpen: boolean }) {
 }
 
 function GameField() {
-  const { text, refusal, violation, takeText, takeFile } = usePage().review.input;
+  const { text, refusal, violation, edit, takeText, takeFile } = usePage().review.input;
   const id = useId();
   const noteId = useId();
   const field = useRef<HTMLTextAreaElement>(null);
@@ -69,10 +69,7 @@ function GameField() {
         value={text.value}
         aria-describedby={noteId}
         aria-invalid={wrong !== undefined}
-        onInput={({ currentTarget }) => {
-          text.value = currentTarget.value;
-          refusal.value = undefined;
-        }}
+        onInput={({ currentTarget }) => edit(currentTarget.value)}
       />
       <div id={noteId}>
         {wrong ? (

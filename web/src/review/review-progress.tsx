@@ -50,6 +50,16 @@ export function ReviewProgress() {
     case "failed":
       return <ProblemView error={state.error} onRetry={again} onSend={startSuggested} />;
     case "done": {
+      if (review.isStale.value) {
+        return (
+          <div class="notice row">
+            <p>The game has changed since its review.</p>
+            <button type="button" class="first" onClick={() => start()}>
+              Review again
+            </button>
+          </div>
+        );
+      }
       const line = mainlineOf(game.game.value);
       const [last, end] = [line[all], line.at(-1)];
       return last && end && last !== end ? (

@@ -1,6 +1,8 @@
 import { BoardView } from "../board/board-view.tsx";
 import { EvaluationBar } from "../board/evaluation-bar.tsx";
 import type { GameNode } from "../game/game.ts";
+import { EncodingNote } from "../moves/encoding-note.tsx";
+import { Export } from "../moves/export.tsx";
 import { MoveList, type MoveNote } from "../moves/move-list.tsx";
 import { MoveTools } from "../moves/move-tools.tsx";
 import { Steps } from "../moves/steps.tsx";
@@ -8,7 +10,6 @@ import { usePage } from "../page.ts";
 import { scoreText } from "../parts/score-text.ts";
 import { CommentPanel } from "./comment-panel.tsx";
 import { CourseGraph } from "./course-graph.tsx";
-import { Export } from "./export.tsx";
 import { FiguresTable } from "./figures-table.tsx";
 import { GameHeader } from "./game-header.tsx";
 import { judgedOf } from "./judged.ts";
@@ -29,6 +30,7 @@ export function ReviewedGame() {
       board={<ReviewBoard />}
       tools={<Steps />}
     >
+      <EncodingNote />
       <ReviewProgress />
       <CommentPanel />
       <CourseGraph />
@@ -38,7 +40,9 @@ export function ReviewedGame() {
       </div>
       <GameHeader />
       <FiguresTable />
-      <Export />
+      <section class="panel row" aria-label="Export">
+        <Export />
+      </section>
     </BoardView>
   );
 }
