@@ -118,7 +118,7 @@ export async function startApp(
   const answerCheck = createCheckAnswer(readiness.ready);
   metrics?.serveProbes?.(probes);
   const connections = connectionLimits(config, plans);
-  const descriptors = descriptorsFor(config.slots);
+  const descriptors = descriptorsFor(config);
   if (descriptors.warning !== undefined) {
     log.warn({}, descriptors.warning);
   }

@@ -1,4 +1,6 @@
 import { listenerLimits } from "../http/listener/limits.ts";
+import type { Config } from "./settings.ts";
+import { tableFilesIn } from "./tablebase.ts";
 
 /** Descriptors that are kept for engines, stores, the metrics port and files. */
 const reserved = 160;
@@ -19,9 +21,12 @@ interface Descriptors {
 }
 
 /** Derives the maximum number of connections from the number of files that this process may open. */
-export function descriptorsFor(slots: number, limit = openFilesMax()): Descriptors {
+export function descriptorsFor(
+  { slots, syzygy }: Pick<Config, "slots" | "syzygy">,
+  limit = openFilesMax(),
+): Descriptors {
   const wanted = listenerLimits.connectionsMax;
-  const kept = reserved + reservedPerSlot * slots;
+  const kept = reserved + reservedPerSlot * slots + tableFilesIn(syzygy);
   const connectionsMax = Math.min(
     wanted,
     Math.max(connectionsMin, (limit ?? Number.POSITIVE_INFINITY) - kept),

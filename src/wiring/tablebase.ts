@@ -1,3 +1,4 @@
+import { readdirSync } from "node:fs";
 import type { Log } from "../log/log.ts";
 import { openTablebase, type Tablebase } from "../tablebase/tablebase.ts";
 import type { Config } from "./settings.ts";
@@ -10,4 +11,18 @@ export function openTables(
   return openTablebase(syzygy, {
     onProblem: (path, problem) => log.warn({ path }, `endgame table: ${path} ${problem}`),
   });
+}
+
+/** Each file that was used stays open. */
+export function tableFilesIn(folders: Config["syzygy"] = []): number {
+  return folders
+    .flatMap((folder) => {
+      try {
+        return readdirSync(folder);
+      } catch {
+        // `openTables` reports this error.
+        return [];
+      }
+    })
+    .filter((name) => /\.rtb[wz]$/.test(name)).length;
 }

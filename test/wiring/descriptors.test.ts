@@ -1,9 +1,10 @@
 import { expect, test } from "vitest";
 import { descriptorsFor } from "../../src/wiring/descriptors.ts";
+import { tablesFolder } from "../support/tables.ts";
 
 test("with enough open files, there are 10,000 connections and no warning", () => {
   for (const limit of [undefined, 20_000]) {
-    const { connectionsMax, perAddressMax, warning } = descriptorsFor(2, limit);
+    const { connectionsMax, perAddressMax, warning } = descriptorsFor({ slots: 2, syzygy: undefined }, limit);
     expect([connectionsMax, perAddressMax, warning]).toEqual([10_000, Number.POSITIVE_INFINITY, undefined]);
   }
 });
@@ -15,9 +16,14 @@ test.each([
 ])(
   "with %i open files, %i connections are accepted, and %i of one address",
   (limit, connections, perAddress) => {
-    const { connectionsMax, perAddressMax, warning } = descriptorsFor(2, limit);
+    const { connectionsMax, perAddressMax, warning } = descriptorsFor({ slots: 2, syzygy: undefined }, limit);
     expect([connectionsMax, perAddressMax]).toEqual([connections, perAddress]);
     expect(warning).toContain(`only ${limit} files, so at most ${connections} connections`);
     expect(warning).toContain("Raise the limit to 10180");
   },
 );
+
+test("the files of endgame tables, which stay open, reduce the connections", () => {
+  const { connectionsMax } = descriptorsFor({ slots: 2, syzygy: ["/nowhere", tablesFolder] }, 1024);
+  expect(connectionsMax).toBe(844 - 10);
+});
