@@ -75,7 +75,7 @@ const pageBytes = 4096;
 const pagesMax = 2 ** 32;
 const headPage = pagesMax - 1;
 /** To read all of a larger table would take minutes. */
-const verifiedMenMax = 5;
+export const verifiedMenMax = 5;
 const suffixes: readonly (readonly [string, TableKind])[] = [
   [".rtbw", "wdl"],
   [".rtbz", "dtz"],

@@ -1,3 +1,4 @@
+import { verifiedMenMax } from "../../tablebase/files.ts";
 import { openTablebase } from "../../tablebase/tablebase.ts";
 import type { Config } from "../../wiring/settings.ts";
 import { plural } from "../style.ts";
@@ -24,7 +25,7 @@ export async function* checkTables({ syzygy }: Config): AsyncIterable<Finding> {
   for (const problem of problems) {
     yield note(part, problem, "Correct the folder in KIBITZ_SYZYGY, or the permissions of the file.");
   }
-  if (summary && summary.men > 5) {
+  if (summary && summary.men > verifiedMenMax) {
     yield note(
       part,
       "tables of 6 and 7 men are used after a check of their structure alone",
