@@ -1,3 +1,5 @@
+import { copyFileSync, mkdirSync, readdirSync } from "node:fs";
+import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Analysis, SearchResult, ValidatedRequest } from "../../src/analysis/analysis.ts";
 import { createAnalyzer } from "../../src/analysis/analyzer.ts";
@@ -10,8 +12,10 @@ import { openTablebase, type Tablebase } from "../../src/tablebase/tablebase.ts"
 import { createTimeSlicer } from "../../src/thread/time-slices.ts";
 import { positionOf } from "../chess/validated.ts";
 import { tablesFolder, verifyTables } from "../support/tables.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { doneOf, lineOf, scripted, snapshotOf, validated } from "./made-up.ts";
 
+const folder = useTemporaryFolder();
 let tablebase: Tablebase;
 beforeAll(async () => {
   tablebase = await openTablebase([tablesFolder]);
@@ -195,6 +199,30 @@ describe("a kept answer", () => {
     await nodeOf(events, { store: others.store, tables: none }).analyze(request);
     expect(own.kept.size).toBe(1);
     expect([...own.kept]).toEqual([...others.kept]);
+  });
+
+  test("nodes whose tables have the same digest give the same analysis, and the digest differs if a table does", async () => {
+    const names = readdirSync(tablesFolder).filter(
+      (name) => name.endsWith(".rtbw") || name.endsWith(".rtbz"),
+    );
+    const [copy, part] = [join(folder, "copy"), join(folder, "part")];
+    for (const to of [copy, part]) {
+      mkdirSync(to);
+      for (const name of names.filter((one) => to === copy || !one.startsWith("KPvK"))) {
+        copyFileSync(join(tablesFolder, name), join(to, name));
+      }
+    }
+    await using copied = await openTablebase([copy]);
+    await using fewer = await openTablebase([part]);
+    await verifyTables(copied);
+    expect(copied.summary()).toEqual(tablebase.summary());
+    expect(fewer.summary()?.digest).not.toBe(tablebase.summary()?.digest);
+    for (const moves of [["a1a2", "d5e4"], ["e4e1"]]) {
+      const [own, other] = [nodeOf(engineOf(moves)), nodeOf(engineOf(moves), { tables: copied })];
+      const request = validated({ fen: rookHangs });
+      const withoutTime = async (node: typeof own) => ({ ...(await node.analyze(request)), queueMs: 0 });
+      expect(await withoutTime(own)).toEqual(await withoutTime(other));
+    }
   });
 
   test("a kept answer gets the tables of the node that gives it", async () => {

@@ -113,6 +113,38 @@ describe("an analysis", () => {
     });
   });
 
+  test.each([
+    [
+      { category: "win", winner: "black", dtzPlies: 12, men: 4 },
+      { category: "TABLEBASE_CATEGORY_WIN", winner: "COLOR_BLACK", dtzPlies: 12, men: 4 },
+      0,
+      "Black wins (tablebase). Best move for White: e4.",
+    ],
+    [
+      { category: "blessed_loss", winner: undefined, dtzPlies: 99, men: 5 },
+      { category: "TABLEBASE_CATEGORY_BLESSED_LOSS", dtzPlies: 99, men: 5 },
+      50,
+      "Draw by the fifty-move rule (tablebase). Best move: e4.",
+    ],
+    [
+      { category: "draw", winner: undefined, dtzPlies: undefined, men: 3 },
+      { category: "TABLEBASE_CATEGORY_DRAW", men: 3 },
+      50,
+      "Draw (tablebase). Best move: e4.",
+    ],
+  ] as const)(
+    "the result of endgame tables is in the message and decides its win percentage and summary: %o",
+    (tablebase, expected, winPercent, summary) => {
+      const message = create(EvaluateResponseSchema, messageOf({ tablebase }));
+      expect(toJson(EvaluateResponseSchema, message, { alwaysEmitImplicit: true })).toMatchObject({
+        tablebase: expected,
+        score: { cp: 30, winPercent },
+        lines: [{ score: { cp: 30, winPercent: 52.8 } }],
+        summary,
+      });
+    },
+  );
+
   test("a value that the engine does not report is unset in the message, and not 0", () => {
     const score: Score = { value: { kind: "cp", cp: 0 }, bound: "exact", wdl: undefined };
     const message = messageOf({ score, warnings: [{ code: "c", message: "m", field: undefined }] });

@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import { inOneGo } from "../../src/chess/in-one-go.ts";
 import type { MoveDescription } from "../../src/chess/moves.ts";
 import { describeMove } from "../../src/chess/moves.ts";
-import { type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/score.ts";
+import { type KnownResult, type Score, type ScoreValue, scoreOfTerminal } from "../../src/chess/score.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import type { Opening } from "../../src/game/find-opening.ts";
 import { type Game, gameFromPgn, legalGameFromMoves, withPositions } from "../../src/game/game.ts";
@@ -51,13 +51,19 @@ export function evaluate(
     readonly lines?: readonly (readonly [uci: string, score?: Shorthand])[];
     /** The best move in UCI notation. Default: the first move of the first line. */
     readonly best?: string;
+    readonly tablebase?: KnownResult;
   }[],
 ): readonly EvaluatedPosition[] {
   return positions.map((position, index) => {
     if (position.terminal) {
       return { score: scoreOfTerminal(position.terminal), best: undefined, lines: [] };
     }
-    const { score = 0, lines = [[moves[index]?.uci ?? "0000"] as const], best } = evaluations[index] ?? {};
+    const {
+      score = 0,
+      lines = [[moves[index]?.uci ?? "0000"] as const],
+      best,
+      tablebase,
+    } = evaluations[index] ?? {};
     const described = lines.flatMap(([uci, own = score]) => {
       const move: MoveDescription | undefined = describeMove(position, uci);
       return move ? [{ move, line: { score: scoreOf(own), moves: [move.uci], san: [move.san] } }] : [];
@@ -66,6 +72,7 @@ export function evaluate(
       score: scoreOf(score),
       best: best === undefined ? described[0]?.move : describeMove(position, best),
       lines: described.map(({ line }) => line),
+      tablebase,
     };
   });
 }

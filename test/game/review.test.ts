@@ -256,3 +256,47 @@ describe("the review of a game", () => {
     expect(reviewer.game(moves, evaluated).moves).toBe(moves);
   });
 });
+
+describe("positions that endgame tables know", () => {
+  const game = '[FEN "8/8/8/3k4/4R3/8/8/K7 w - - 0 1"]\n\n1. Ka2 Kd6';
+  const best = [["e4e1"]] as const;
+  const white = { winner: "white" } as const;
+  const drawn = { winner: undefined };
+
+  test("a move is judged by the results before and after it, whatever the scores are", () => {
+    const { moves, players } = reviewOf(game, [
+      { score: 0, lines: best, tablebase: white },
+      { score: "#7", lines: [["d5e4"]], tablebase: drawn },
+      { score: -300, lines: best, tablebase: white },
+    ]);
+    expect(moves).toMatchObject([
+      {
+        judgement: "blunder",
+        centipawnLoss: 1000,
+        winPercent: 50,
+        evaluation: scoreOf("#7"),
+        comment: "(10.00 → 0.00) Blunder. Re1 was best.",
+      },
+      { judgement: "blunder", centipawnLoss: 1000, winPercent: 97.5447, evaluation: scoreOf(-300) },
+    ]);
+    expect(players).toMatchObject({ white: { averageCentipawnLoss: 1000 }, black: { blunders: 1 } });
+  });
+
+  test("a move from a mate that the engine sees to a win that the tables know is not judged", () => {
+    const [move] = reviewOf(game, [
+      { score: "#9", lines: best },
+      { score: 40, lines: [["d5e4"]], tablebase: white },
+      { score: 40, lines: best, tablebase: white },
+    ]).moves;
+    expect(move).toMatchObject({ judgement: undefined, centipawnLoss: 0, accuracy: 100 });
+  });
+
+  test("a move from a mate that the engine sees to a draw that the tables know loses the mate", () => {
+    const [move] = reviewOf(game, [
+      { score: "#9", lines: best },
+      { score: 800, lines: [["d5e4"]], tablebase: drawn },
+      { score: 800, lines: best, tablebase: drawn },
+    ]).moves;
+    expect(move).toMatchObject({ judgement: "blunder", centipawnLoss: 1000 });
+  });
+});

@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { beforeAll, describe, expect, test } from "vitest";
 import { installInto, type Packed, sizeOf, startInstalled } from "../../support/npm-package.ts";
 import { packedPackage } from "../../support/packed-package.ts";
+import { tablesFolder } from "../../support/tables.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const releasing = readFileSync(new URL("../../../RELEASING.md", import.meta.url), "utf8");
@@ -28,6 +29,16 @@ describe("the package, installed from npm's registry into an empty folder", () =
     expect(execFileSync(process.execPath, [program, "--help"], { encoding: "utf8" })).toContain(
       "kibitz eval",
     );
+  });
+
+  test("the installed npm package verifies endgame tables, and uses them", () => {
+    const program = join(installed, "node_modules/kibitz-chess/bin/kibitz.js");
+    const printed = execFileSync(
+      process.execPath,
+      [program, "eval", "8/8/8/3k4/4R3/8/8/K7 w - - 0 1", "--depth", "1", "--json"],
+      { encoding: "utf8", env: { ...process.env, KIBITZ_SYZYGY: tablesFolder } },
+    );
+    expect(JSON.parse(printed)).toMatchObject({ tablebase: { category: "win", winner: "white", men: 3 } });
   });
 
   test("the npm package contains the web page, its licences and the man page, but no source files", () => {
