@@ -56,9 +56,11 @@ async function check(
     // With one worker, requests are slow only if the machine is busy.
     KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
     KIBITZ_DATA_DIR: mkdtempSync(join(dataDir, "data-")),
+    KIBITZ_SYZYGY: join(here, "../tablebase/tables"),
     ...settings,
   });
   try {
+    await verifyTable(url);
     const config = ["--config-file", join(here, configuration)];
     const given = [...args, ...process.argv.slice(2)];
     const tests = spawn(program, [...config, "run", `${url}/openapi.json`, ...given], {
@@ -79,6 +81,17 @@ async function check(
   } finally {
     await stop();
   }
+}
+
+/** Waits until the table of the looked up positions is verified. */
+async function verifyTable(url: string): Promise<void> {
+  const query = new URLSearchParams({ fen: "8/8/8/8/8/2k5/8/K6Q w - - 0 1" });
+  let status: number;
+  do {
+    const response = await fetch(`${url}/v1/tablebase?${query}`);
+    await response.text();
+    ({ status } = response);
+  } while (status === 503);
 }
 
 function record(name: string, passed: boolean, ms: number): void {
