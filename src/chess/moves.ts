@@ -317,11 +317,13 @@ export function isCapture(chess: Chess, move: LegalMove): boolean {
   return enPassant || chess.board.occupied.has(move.to);
 }
 
-export function legalMovesOf(chess: Chess): readonly LegalMove[] {
+/** @param origins squares of pieces of the side to move */
+export function legalMovesOf(chess: Chess, origins = chess.board[chess.turn]): readonly LegalMove[] {
   const moves: LegalMove[] = [];
-  for (const [from, targets] of chess.allDests()) {
+  const context = chess.ctx();
+  for (const from of origins) {
     const isPawn = chess.board.pawn.has(from);
-    for (const to of targets) {
+    for (const to of chess.dests(from, context)) {
       const promotes = isPawn && SquareSet.backranks().has(to);
       moves.push(...(promotes ? promotions.map((promotion) => ({ from, to, promotion })) : [{ from, to }]));
     }

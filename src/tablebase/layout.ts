@@ -185,6 +185,7 @@ function checkedValue(value: number, kind: TableKind): number {
 
 /** No block of the known tables has more bytes, and no span more values. */
 const [blockBitsMax, spanBitsMax] = [16, 24];
+export const blockBytesMax = 2 ** blockBitsMax;
 
 function readCoded(cursor: Cursor, { size }: Placement, kind: TableKind): Values {
   const blockBits = cursor.u8();

@@ -62,6 +62,28 @@ const piecesByCode = Array.from({ length: 2 * blackBit }, (_, code) => ({
   role: rolesByCode[(code & ~blackBit) - 1] as Role,
 }));
 
+/** By the code of a piece: a power of 8, so that the sum of all pieces tells up to seven equal pieces. A king has no weight. */
+const weights = piecesByCode.map(({ role }, code) =>
+  role === undefined || role === "king"
+    ? 0
+    : 8 ** ((code & ~blackBit) - 1 + ((code & blackBit) === 0 ? 0 : 5)),
+);
+const countedCodes = weights.flatMap((weight, code) => (weight === 0 ? [] : [code]));
+
+/** Differs for different pieces. Equals {@link keyOfBoard} of a board with these pieces. */
+export function keyOfCodes(codes: readonly number[]): number {
+  return codes.reduce((sum, code) => sum + (weights[code] as number), 0);
+}
+
+export function keyOfBoard(board: Board): number {
+  let key = 0;
+  for (const code of countedCodes) {
+    const { color, role } = pieceFromCode(code);
+    key += (weights[code] as number) * board.pieces(color, role).size();
+  }
+  return key;
+}
+
 export function pieceFromCode(code: number): { readonly color: Color; readonly role: Role } {
   return piecesByCode[code] as { readonly color: Color; readonly role: Role };
 }

@@ -1,6 +1,6 @@
 import { attacks } from "chessops/attacks";
 import type { Chess } from "chessops/chess";
-import type { SquareSet } from "chessops/squareSet";
+import { SquareSet } from "chessops/squareSet";
 import { isCapture, type LegalMove, legalMovesOf } from "../chess/moves.ts";
 import { DamagedTable } from "./damaged-table.ts";
 import { lookUpDistance, lookUpResult, type OpenTable, type Result } from "./table.ts";
@@ -98,9 +98,9 @@ async function probeDistance(
 
 /** True if a move of a pawn, which is no capture, leads to the result. */
 async function hasPawnMove(chess: Chess, result: Result, tables: Tables): Promise<boolean> {
-  const { board, turn } = chess;
-  for (const move of board.pawn.intersects(board[turn]) ? legalMovesOf(chess) : []) {
-    if (board.pawn.has(move.from) && !isCapture(chess, move)) {
+  const pawns = chess.board.pawn.intersect(chess.board[chess.turn]);
+  for (const move of pawns.nonEmpty() ? legalMovesOf(chess, pawns) : []) {
+    if (!isCapture(chess, move)) {
       await tables.turn();
       if ((await resultOfMove(chess, move, tables)) === result) {
         return true;
@@ -184,14 +184,15 @@ function isEnPassant(chess: Chess, move: LegalMove): boolean {
   return move.to === chess.epSquare && chess.board.pawn.has(move.from);
 }
 
-/** Returns the captures, en passant included. Most positions have none, which the attacks show sooner than all legal moves. */
+/** Returns the captures, en passant included. Most positions have none, which the attacks show sooner than the legal moves. */
 function capturesOf(chess: Chess): readonly LegalMove[] {
   const { board, turn, epSquare } = chess;
   const targets = board[turn === "white" ? "black" : "white"].diff(board.king);
-  const isAttacked = targets.nonEmpty() && [...board[turn]].some((from) => isAttacking(chess, from, targets));
-  return isAttacked || epSquare !== undefined
-    ? legalMovesOf(chess).filter((move) => isCapture(chess, move))
-    : [];
+  let origins = epSquare === undefined ? SquareSet.empty() : board.pawn.intersect(board[turn]);
+  for (const from of targets.nonEmpty() ? board[turn] : []) {
+    origins = isAttacking(chess, from, targets) ? origins.with(from) : origins;
+  }
+  return origins.nonEmpty() ? legalMovesOf(chess, origins).filter((move) => isCapture(chess, move)) : [];
 }
 
 function isAttacking({ board }: Chess, from: number, targets: SquareSet): boolean {

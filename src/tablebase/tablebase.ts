@@ -5,7 +5,7 @@ import { trackHistory } from "../chess/history.ts";
 import { moveFromText, uciFromMove } from "../chess/moves.ts";
 import type { Position } from "../chess/position.ts";
 import { type FilesOptions, openFiles } from "./files.ts";
-import { type Material, piecesOf } from "./material.ts";
+import { blackBit, keyOfBoard, keyOfCodes, type Material, piecesOf } from "./material.ts";
 import { type MissReason, TableMiss } from "./miss.ts";
 import type { Tables } from "./probe.ts";
 import {
@@ -67,12 +67,11 @@ export async function openTablebase(
   options: FilesOptions = {},
 ): Promise<Tablebase> {
   const files = await openFiles(folders, options);
-  /** By the pieces of White and of Black in a position. */
-  const byPieces = new Map<string, { readonly material: Material; readonly isSwapped: boolean }>();
+  /** By the pieces in a position. */
+  const byPieces = new Map<number, { readonly material: Material; readonly isSwapped: boolean }>();
   for (const material of files.listed) {
-    const [white = "", black = ""] = material.name.split("v");
-    byPieces.set(`${black}v${white}`, { material, isSwapped: true });
-    byPieces.set(material.name, { material, isSwapped: false });
+    byPieces.set(keyOfCodes(material.codes.map((code) => code ^ blackBit)), { material, isSwapped: true });
+    byPieces.set(keyOfCodes(material.codes), { material, isSwapped: false });
   }
   const menMax = Math.max(2, ...files.listed.map(({ men }) => men));
 
@@ -80,9 +79,9 @@ export async function openTablebase(
     return {
       turn,
       async open({ board }, kind) {
-        const pieces = `${piecesOf(board, "white")}v${piecesOf(board, "black")}`;
-        const found = byPieces.get(pieces);
+        const found = byPieces.get(keyOfBoard(board));
         if (!found) {
+          const pieces = `${piecesOf(board, "white")}v${piecesOf(board, "black")}`;
           throw new TableMiss("no_table", `there is no table of ${pieces}`);
         }
         const { material, isSwapped } = found;

@@ -1,5 +1,5 @@
 import { DamagedTable } from "./damaged-table.ts";
-import type { Code, CodedValues, Part } from "./layout.ts";
+import { blockBytesMax, type Code, type CodedValues, type Part } from "./layout.ts";
 
 /**
  * Returns bytes of a file. Returns fewer bytes only if the file is shorter.
@@ -75,12 +75,19 @@ function u16(bytes: Uint8Array, at: number): number {
   return low | (high << 8);
 }
 
+/** A copy of the block that is being decoded. Behind its end are zeros, so that 32 bits can be read at each bit of the block. */
+const copy = new Uint8Array(blockBytesMax + 8);
+const copied = new DataView(copy.buffer);
+
 /** Returns a value of a block. `rest` is its place in the block. */
 function decode(code: Code, block: Uint8Array, rest: number): number {
   const { minBits, smallest, firstSymbol, extra } = code;
-  const bits = 8 * block.length;
-  for (let at = 0; at < bits; ) {
-    const next = bitsAt(block, at);
+  copy.set(block);
+  copy.fill(0, block.length, block.length + 8);
+  const end = 8 * block.length;
+  for (let at = 0; at < end; ) {
+    const [byte, shift] = [at >> 3, at & 7];
+    const next = ((copied.getUint32(byte) << shift) | (copied.getUint8(byte + 4) >> (8 - shift))) >>> 0;
     let index = 0;
     while (next < (smallest[index] as number)) {
       index++;
@@ -98,18 +105,6 @@ function decode(code: Code, block: Uint8Array, rest: number): number {
     at += length;
   }
   throw new DamagedTable("has a block that ends too early");
-}
-
-/** Returns the 32 bits from this bit on. Behind the end of the block are zeros. */
-function bitsAt(block: Uint8Array, at: number): number {
-  const byte = at >> 3;
-  const shift = at & 7;
-  const upper =
-    ((block[byte] ?? 0) << 24) |
-    ((block[byte + 1] ?? 0) << 16) |
-    ((block[byte + 2] ?? 0) << 8) |
-    (block[byte + 3] ?? 0);
-  return ((upper << shift) | ((block[byte + 4] ?? 0) >> (8 - shift))) >>> 0;
 }
 
 function valueOfSymbol({ left, right, extra }: Code, symbol: number, rest: number): number {
