@@ -1,4 +1,5 @@
 import type { Chess } from "chessops/chess";
+import { makeSanAndPlay } from "chessops/san";
 import { type LegalMove, legalMovesOf } from "../chess/moves.ts";
 import { categoryOf, clockMax } from "./outcome.ts";
 import { afterMove, isZeroing, type Probe, probe, type Tables } from "./probe.ts";
@@ -12,7 +13,7 @@ export interface Evaluation extends Probe {
 
 export interface RankedMove {
   readonly move: LegalMove;
-  readonly after: Chess;
+  readonly san: string;
   /** Of the position after the move, for the side to move there. */
   readonly evaluation: Evaluation;
   readonly zeroing: boolean;
@@ -71,9 +72,10 @@ export async function evaluateMove(
   occurrencesOf: (chess: Chess) => number,
   tables: Tables,
 ): Promise<RankedMove> {
-  const after = afterMove(chess, move);
+  const after = chess.clone();
+  const san = makeSanAndPlay(after, move);
   const evaluation = await evaluate(after, tables);
-  return { move, after, evaluation, zeroing: isZeroing(chess, move), repetition: occurrencesOf(after) >= 2 };
+  return { move, san, evaluation, zeroing: isZeroing(chess, move), repetition: occurrencesOf(after) >= 2 };
 }
 
 /**

@@ -1,6 +1,5 @@
 import { Chess } from "chessops/chess";
 import { parseFen } from "chessops/fen";
-import { makeSan } from "chessops/san";
 import { trackHistory } from "../chess/history.ts";
 import { moveFromText, uciFromMove } from "../chess/moves.ts";
 import type { Position } from "../chess/position.ts";
@@ -130,7 +129,7 @@ export async function openTablebase(
         const evaluation = await evaluatePosition(position, tables);
         const ranked = position.terminal
           ? []
-          : await rankMoves(position.board, occurrencesIn(position), evaluation, tables);
+          : await rankMoves(position.board, await occurrencesIn(position, tables), evaluation, tables);
         return {
           result: resultFrom(position.board, evaluation),
           moves: ranked.map((move) => tableMoveFrom(position, move)),
@@ -141,7 +140,7 @@ export async function openTablebase(
         requireKnown(position);
         const { board, chess960 } = position;
         const tables = tablesFor(probeOptions);
-        const occurrencesOf = occurrencesIn(position);
+        const occurrencesOf = await occurrencesIn(position, tables);
         const move = moveFromText(board, uci);
         if (move && keepsResult(await evaluateMove(board, move, occurrencesOf, tables), known)) {
           return undefined;
@@ -186,10 +185,10 @@ function resultFrom({ board, turn }: Chess, { category, distance }: Evaluation):
 const pliesFrom = (distance: number) => (distance === 0 ? undefined : Math.abs(distance));
 
 function tableMoveFrom({ board, chess960 }: Position, ranked: RankedMove): TableMove {
-  const { move, evaluation, zeroing, repetition } = ranked;
+  const { move, san, evaluation, zeroing, repetition } = ranked;
   return {
     uci: uciFromMove(board, move, chess960),
-    san: makeSan(board, move),
+    san,
     category: evaluation.category,
     dtzPlies: pliesFrom(evaluation.distance),
     zeroing,
@@ -199,10 +198,15 @@ function tableMoveFrom({ board, chess960 }: Position, ranked: RankedMove): Table
   };
 }
 
-function occurrencesIn({ root, moves, chess960 }: Position): (chess: Chess) => number {
+/** Returns how often a position has occurred since the last capture or pawn move. */
+async function occurrencesIn(
+  { root, moves, chess960 }: Position,
+  tables: Tables,
+): Promise<(chess: Chess) => number> {
   const chess = Chess.fromSetup(parseFen(root).unwrap()).unwrap();
   const history = trackHistory(chess, chess960);
   for (const uci of moves) {
+    await tables.turn();
     const move = moveFromText(chess, uci);
     if (move) {
       chess.play(move);
