@@ -246,11 +246,14 @@ function isOnly({ best, lines: [first, second] }: EvaluatedPosition, mover: Colo
   return chances(first) - chances(second) >= onlyMovePoints;
 }
 
-function bestMoveOf({ score, best, lines }: EvaluatedPosition, position: Position): BestMove | undefined {
+function bestMoveOf(
+  { score, best, lines, tablebase }: EvaluatedPosition,
+  position: Position,
+): BestMove | undefined {
   if (best === undefined) {
     return undefined;
   }
-  // After a search that was ended by the time limit, it is possible that no line begins with the best move.
+  // If the best move is from an endgame table, or if time ended the search, it is possible that no line begins with the best move.
   const line = lines.find(({ moves: [first] }) => first === best.uci);
   return {
     move: best,
@@ -258,7 +261,9 @@ function bestMoveOf({ score, best, lines }: EvaluatedPosition, position: Positio
     moves: line?.moves.slice(0, linePliesMax) ?? [best.uci],
     san: line?.san.slice(0, linePliesMax) ?? [best.san],
     alternatives: lines.flatMap((other, index) => {
-      const move = other === line ? undefined : describeMove(position, other.moves[0] ?? "");
+      // A first line that is not the best move of an endgame table gives the result away.
+      const isReplaced = index === 0 && tablebase !== undefined;
+      const move = other !== line && !isReplaced ? describeMove(position, other.moves[0] ?? "") : undefined;
       return move ? [{ rank: index + 1, move, score: other.score }] : [];
     }),
   };

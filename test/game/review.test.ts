@@ -282,6 +282,18 @@ describe("positions that endgame tables know", () => {
     expect(players).toMatchObject({ white: { averageCentipawnLoss: 1000 }, black: { blunders: 1 } });
   });
 
+  test("a best move of the tables is no line of the engine, and the move that it replaces is no alternative", () => {
+    const lines = [["a1a2"], ["e4h4", 400], ["e4e1", 300]] as const;
+    const bestOf = (count: number, best: string) => {
+      const before = { score: 500, lines: lines.slice(0, count), best, tablebase: white };
+      const [move] = reviewOf(game, [before, { tablebase: drawn, score: 0 }, { score: 0 }]).moves;
+      return { best: move?.best?.moves, others: move?.best?.alternatives.map(({ rank }) => rank) };
+    };
+    expect(bestOf(1, "e4e1")).toEqual({ best: ["e4e1"], others: [] });
+    expect(bestOf(2, "e4e1")).toEqual({ best: ["e4e1"], others: [2] });
+    expect(bestOf(3, "e4h4")).toEqual({ best: ["e4h4"], others: [3] });
+  });
+
   test("a move from a mate that the engine sees to a win that the tables know is not judged", () => {
     const [move] = reviewOf(game, [
       { score: "#9", lines: best },
