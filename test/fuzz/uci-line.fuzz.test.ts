@@ -147,7 +147,7 @@ function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): v
       continue;
     }
     const { info } = parsed;
-    if (info.depth !== undefined && info.score !== undefined && info.pv.length > 0) {
+    if (isLine(info)) {
       infos.push(info);
     }
     const snapshot = fold.add(info);
@@ -172,6 +172,12 @@ function check({ lines, lineCount, nodes, movetimeMs, closedAfter }: Printed): v
   if (final) {
     checkResult(final);
   }
+}
+
+/** A mate in no moves is no score of a search, because the game is over then. */
+function isLine({ depth, score, pv }: UciInfo): boolean {
+  const isOver = score?.kind === "mate" && score.mate === 0;
+  return depth !== undefined && score !== undefined && !isOver && pv.length > 0;
 }
 
 function checkParsed(parsed: UciLine, text: string): void {
