@@ -147,17 +147,23 @@ export function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): re
 }
 
 const noKeys: KeyStore = {
-  create: async () => {
-    throw new StoreUnavailable("this process stores no keys");
-  },
+  create: storesNone,
+  createAll: storesNone,
   findByHash: async () => undefined,
   findById: async () => undefined,
   list: async () => [],
   revoke: async () => false,
+  update: async () => undefined,
   touch: async () => {},
   prune: async () => 0,
+  countByPlan: async () => new Map(),
   keepPepperCheck: async (value) => value,
+  pepperCheck: async () => undefined,
 };
+
+async function storesNone(): Promise<never> {
+  throw new StoreUnavailable("this process stores no keys");
+}
 
 export async function createLocalAccess(): Promise<Access> {
   const stores = { keys: noKeys };

@@ -9,9 +9,9 @@ export interface Account {
   readonly key: KeyRecord | undefined;
 }
 
-/** Returns the same text for all keys that one address created, so that more keys do not raise the limits. */
-export function subjectOfKey({ id, issuedTo }: KeyRecord): string {
-  return issuedTo === undefined ? id : `keys of ${issuedTo}`;
+/** Returns the same text for all keys of an account, and for all keys that one address created: more keys do not raise the limits. */
+export function subjectOfKey({ id, account = id, issuedTo }: KeyRecord): string {
+  return issuedTo === undefined ? account : `keys of ${issuedTo}`;
 }
 
 export const localAccount: Account = { subject: "local", address: "local", plan: openPlan, key: undefined };

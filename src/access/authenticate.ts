@@ -70,7 +70,7 @@ export function createAuthenticator({
       throw invalid("This API key is unknown here, or has been revoked, replaced or expired.");
     }
     if (expiry?.hasExpired(record)) {
-      throw expired(expiry.days);
+      throw expired(expiry, record);
     }
     found.set(key, { record, lookedUpAt });
     return record;
@@ -155,8 +155,12 @@ function invalid(detail: string): KibitzError {
   return new KibitzError("invalid_api_key", detail);
 }
 
-function expired(days: number): KibitzError {
+function expired({ days, expiresAt }: KeyExpiry, key: KeyRecord): KibitzError {
   const unused = days === 1 ? "a day" : `${days} days`;
-  const detail = `This API key has expired: it was not used for ${unused}. Get a new one as you got this one.`;
+  const reason =
+    key.expiresAt !== undefined && key.expiresAt === expiresAt(key)
+      ? `it was valid until ${new Date(key.expiresAt).toISOString()}`
+      : `it was not used for ${unused}`;
+  const detail = `This API key has expired: ${reason}. Get a new one as you got this one.`;
   return new KibitzError("invalid_api_key", detail, { nextAction: "get_api_key" });
 }

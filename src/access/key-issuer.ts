@@ -1,7 +1,7 @@
 import type { Log } from "../log/log.ts";
 import { keyRules } from "../storage/key-rules.ts";
 import { createWindows } from "../storage/memory/windows.ts";
-import type { IssueTerms, KeyRecord, KeyStore } from "../storage/ports.ts";
+import type { IssueTerms, KeyChange, KeyRecord, KeyStore } from "../storage/ports.ts";
 import { uuidv7 } from "../text/uuidv7.ts";
 import { wall } from "../time/time.ts";
 import { widerNetworkOf } from "./client-address.ts";
@@ -14,6 +14,15 @@ interface KeyWish {
   /** The address of the caller that creates the key. Undefined if the operator creates the key. */
   readonly issuedTo?: string | undefined;
   readonly terms?: IssueTerms;
+  readonly expiresAt?: number | undefined;
+  /** See {@link KeyRecord}. */
+  readonly account?: string | undefined;
+}
+
+/** The secret is not stored. */
+export interface NewKey {
+  readonly key: string;
+  readonly record: KeyRecord;
 }
 
 export type IssuedKey =
@@ -48,13 +57,17 @@ interface KeyIssuerOptions {
 export type KeyIssuer = ReturnType<typeof createKeyIssuer>;
 
 export function createKeyIssuer({ keys, pepper, onEnded = () => {}, now = wall }: KeyIssuerOptions) {
-  const issuer = {
-    async issue({ name, plan, issuedTo, terms }: KeyWish): Promise<IssuedKey> {
-      const key = createApiKey();
-      const hash = hashOfApiKey(key, pepper);
-      const times = { createdAt: now(), lastUsedAt: undefined, revokedAt: undefined };
-      const record: KeyRecord = { id: uuidv7(), hash, name, plan, issuedTo, ...times };
-      const issued = await keys.create(record, terms);
+  function newKey({ name, plan, issuedTo, expiresAt, account }: KeyWish): NewKey {
+    const key = createApiKey();
+    const hash = hashOfApiKey(key, pepper);
+    const times = { createdAt: now(), lastUsedAt: undefined, revokedAt: undefined, expiresAt };
+    return { key, record: { id: uuidv7(), hash, name, plan, issuedTo, account, ...times } };
+  }
+
+  return {
+    async issue(wish: KeyWish): Promise<IssuedKey> {
+      const { key, record } = newKey(wish);
+      const issued = await keys.create(record, wish.terms);
       switch (issued.kind) {
         case "created":
           return { kind: "issued", key, record, isRenewed: false };
@@ -69,18 +82,36 @@ export function createKeyIssuer({ keys, pepper, onEnded = () => {}, now = wall }
           return issued;
       }
     },
-    /** Revokes the key and creates a key with the same name and plan. Resolves with undefined if the key is invalid. */
-    async rotate(id: string): Promise<IssuedKey | undefined> {
-      const record = await keys.findById(id);
-      if (record === undefined || record.revokedAt !== undefined) {
+    /** Creates all keys, or none. */
+    async issueAll(count: number, wish: Omit<KeyWish, "terms">): Promise<readonly NewKey[]> {
+      const all = Array.from({ length: count }, () => newKey(wish));
+      await keys.createAll(all.map(({ record }) => record));
+      return all;
+    },
+    /**
+     * Creates a key of the same account with the same name, plan and end. The earlier key ends after `overlapMs`, or at its own
+     * end if that is earlier. Resolves with undefined if the key is unknown, revoked or expired.
+     */
+    async rotate(id: string, expiry: KeyExpiry, overlapMs = 0): Promise<NewKey | undefined> {
+      const earlier = await keys.findById(id);
+      if (earlier === undefined || earlier.revokedAt !== undefined || expiry.hasExpired(earlier)) {
         return undefined;
       }
-      // Revoke last: if the process ends between the two steps, two valid keys are better than none.
-      const { name, plan, issuedTo } = record;
-      const issued = await issuer.issue({ name, plan, issuedTo });
-      await issuer.revoke(id);
-      return issued;
+      // End the earlier key last: if the process ends between the two steps, two valid keys are better than none.
+      const { name, plan, issuedTo, expiresAt, account = id } = earlier;
+      const rotated = newKey({ name, plan, issuedTo, expiresAt, account });
+      await keys.createAll([rotated.record]);
+      if (overlapMs === 0) {
+        await keys.revoke(id, now());
+      } else {
+        await keys.update(id, {
+          expiresAt: Math.min(now() + overlapMs, expiresAt ?? Number.POSITIVE_INFINITY),
+        });
+      }
+      onEnded(id);
+      return rotated;
     },
+    update: (id: string, change: KeyChange) => keys.update(id, change),
     async revoke(id: string): Promise<boolean> {
       const known = await keys.revoke(id, now());
       onEnded(id);
@@ -88,7 +119,6 @@ export function createKeyIssuer({ keys, pepper, onEnded = () => {}, now = wall }
     },
     list: () => keys.list(),
   };
-  return issuer;
 }
 
 interface SelfServiceWish {

@@ -53,7 +53,7 @@ function checksumOf(random: string): string {
   return digits;
 }
 
-/** Keys that the operator created never expire. */
+/** Keys that the operator created expire only if the operator has set an end. */
 export interface KeyExpiry {
   readonly days: number;
   /** Returns milliseconds since 1970. Undefined if the key never expires. */
@@ -71,10 +71,14 @@ export function createKeyExpiry(days: number, sharedNow?: () => number): KeyExpi
   /** Returns the earliest time of all clocks. A key must not expire because one clock jumped ahead. */
   const time = () =>
     Math.floor(Math.min(wall(), startedAt + now(), sharedNow?.() ?? Number.POSITIVE_INFINITY));
-  const expiresAt = ({ issuedTo, createdAt, lastUsedAt = 0 }: KeyRecord) =>
+  const unusedAt = ({ issuedTo, createdAt, lastUsedAt = 0 }: KeyRecord) =>
     days === 0 || issuedTo === undefined ? undefined : Math.max(createdAt, lastUsedAt) + unusedMaxMs;
+  const expiresAt = (key: KeyRecord) => {
+    const ends = [key.expiresAt, unusedAt(key)].filter((end) => end !== undefined);
+    return ends.length === 0 ? undefined : Math.min(...ends);
+  };
   const endedFor = (ms: number): EndedKeys => ({
-    revokedBefore: time() - ms,
+    endedBefore: time() - ms,
     unusedSince: days === 0 ? 0 : time() - unusedMaxMs - ms,
   });
   return {

@@ -1,13 +1,25 @@
+import { checkValueOf } from "../access/keys.ts";
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { echo } from "../text/echo.ts";
 import { isJsonObject } from "../text/json.ts";
+import { readKeys } from "../wiring/access.ts";
+import type { Config } from "../wiring/settings.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
 import { linesOfFile } from "./lines-of-file.ts";
 import { plural } from "./style.ts";
 import { whyNotOpened } from "./why-not-opened.ts";
 
-/** Returns the record of a key as a line of JSON. The line contains only the hash of the key. */
-export function lineOfKey(record: KeyRecord): string {
+/** Returns a line of JSON for each key. Writes nothing to the store. */
+export async function exportKeys(
+  config: Config,
+): Promise<{ readonly lines: string; readonly count: number }> {
+  const { records } = await readKeys(config);
+  const check = checkValueOf(config.keyPepper);
+  return { lines: records.map((record) => lineOfKey(record, check)).join(""), count: records.length };
+}
+
+/** The line contains only the hash of the key. Each line has the check value of the pepper, so that lines can be sorted and left out. */
+function lineOfKey(record: KeyRecord, pepperCheck: string): string {
   const { id, hash, name = null, plan, createdAt, issuedTo = null, lastUsedAt, revokedAt } = record;
   const json = {
     id,
@@ -18,6 +30,9 @@ export function lineOfKey(record: KeyRecord): string {
     issued_to: issuedTo,
     last_used_at: timeOf(lastUsedAt),
     revoked_at: timeOf(revokedAt),
+    expires_at: timeOf(record.expiresAt),
+    account: record.account ?? null,
+    pepper_check: pepperCheck,
   };
   return `${JSON.stringify(json)}\n`;
 }
@@ -28,23 +43,33 @@ export function timeOf(ms: number | undefined): string | null {
 }
 
 /**
- * Adds missing keys and revocations. Reports and skips a key that conflicts with a stored key.
- * Throws UsageError for an invalid file, before any key is added.
+ * Adds missing keys, revocations and earlier ends. Reports and skips a key that conflicts with a stored key.
+ * Throws UsageError for an invalid file or another pepper, before a store is opened.
  */
-export async function importKeys({ host }: CommandInput, keys: KeyStore, file: string): Promise<number> {
-  const records = await recordsFrom(linesOfFile(file, host.stdin)).catch((error: Error) => {
+export async function importKeys(
+  { host }: CommandInput,
+  config: Config,
+  file: string,
+  open: () => Promise<AsyncDisposable & { readonly keys: KeyStore }>,
+): Promise<number> {
+  const lines = await linesFrom(linesOfFile(file, host.stdin)).catch((error: Error) => {
     throw error instanceof UsageError
       ? error
       : new UsageError(`${echo(file)} cannot be read: ${whyNotOpened(error)}`);
   });
+  refuseOtherPepper(lines, config);
+  if (lines.some(({ pepperCheck }) => pepperCheck === undefined)) {
+    host.stderr.write(
+      "kibitz: the file is from an older Kibitz and does not say which KIBITZ_KEY_PEPPER its keys were made with: try one of them\n",
+    );
+  }
+  await using opened = await open();
   const counts = { imported: 0, revoked: 0, same: 0, conflict: 0 };
-  for (const record of records) {
-    const outcome = await importKey(keys, record);
-    counts[outcome]++;
-    if (outcome === "conflict") {
-      host.stderr.write(
-        `kibitz: ${record.id} was left out: a key that is there has its id or its hash, and is not the same\n`,
-      );
+  for (const { record } of lines) {
+    const outcome = await importKey(opened.keys, record);
+    counts[outcome.kind]++;
+    if ("why" in outcome) {
+      host.stderr.write(`kibitz: ${record.id} ${outcome.why}\n`);
     }
   }
   host.stdout.write(
@@ -53,30 +78,66 @@ export async function importKeys({ host }: CommandInput, keys: KeyStore, file: s
   return counts.conflict > 0 ? exitCode.failure : exitCode.ok;
 }
 
-async function importKey(keys: KeyStore, record: KeyRecord) {
-  const { id, hash, plan, revokedAt } = record;
+interface Imported {
+  readonly kind: "imported" | "revoked" | "same" | "conflict";
+  /** A sentence without its subject. */
+  readonly why?: string;
+}
+
+async function importKey(keys: KeyStore, record: KeyRecord): Promise<Imported> {
+  const { id, hash, plan, revokedAt, expiresAt } = record;
   const there = (await keys.findById(id)) ?? (await keys.findByHash(hash));
   if (there === undefined) {
     await keys.create(record);
-    return "imported";
+    return { kind: "imported" };
   }
-  if (there.id !== id || there.hash !== hash || there.plan !== plan) {
-    return "conflict";
+  if (there.id !== id || there.hash !== hash) {
+    const why = "was left out: a key that is there has its id or its hash, and is not the same";
+    return { kind: "conflict", why };
   }
-  if (revokedAt === undefined || there.revokedAt !== undefined) {
-    return "same";
+  if (revokedAt !== undefined && there.revokedAt === undefined) {
+    await keys.revoke(id, revokedAt);
+    return { kind: "revoked" };
   }
-  await keys.revoke(id, revokedAt);
-  return "revoked";
+  if (there.plan !== plan) {
+    const why = `was left out: its plan is "${there.plan}" here, and "${plan}" in the file; kibitz keys update changes the plan`;
+    return { kind: "conflict", why };
+  }
+  if (expiresAt !== undefined && expiresAt < (there.expiresAt ?? Number.POSITIVE_INFINITY)) {
+    await keys.update(id, { expiresAt });
+    return { kind: "same", why: `now ends at ${timeOf(expiresAt)}, as in the file` };
+  }
+  return { kind: "same" };
 }
 
-async function recordsFrom(lines: AsyncIterable<string>): Promise<readonly KeyRecord[]> {
-  const records: KeyRecord[] = [];
+function refuseOtherPepper(lines: readonly ExportedKey[], { keyPepper }: Config): void {
+  const at = lines.findIndex(
+    ({ pepperCheck }) => pepperCheck !== undefined && pepperCheck !== checkValueOf(keyPepper),
+  );
+  if (at < 0) {
+    return;
+  }
+  const made =
+    lines[at]?.pepperCheck === checkValueOf(undefined) ? "without a pepper" : "with another pepper";
+  const here = keyPepper === undefined ? ", and none is set here" : "";
+  throw new UsageError(
+    `KIBITZ_KEY_PEPPER: the key ${echo(lines[at]?.record.id ?? "")} in the file was made ${made}${here}, so it would not work; nothing was imported. Use the KIBITZ_KEY_PEPPER of the exporting server.`,
+  );
+}
+
+interface ExportedKey {
+  readonly record: KeyRecord;
+  /** Undefined if an older Kibitz wrote the line. */
+  readonly pepperCheck: string | undefined;
+}
+
+async function linesFrom(lines: AsyncIterable<string>): Promise<readonly ExportedKey[]> {
+  const records: ExportedKey[] = [];
   let number = 0;
   for await (const line of lines) {
     number++;
     const text = number === 1 ? line.replace(/^\ufeff/, "") : line;
-    const record = text.trim() === "" ? [] : recordFrom(text);
+    const record = text.trim() === "" ? [] : exportedKeyFrom(text);
     if (record === undefined) {
       throw new UsageError(`line ${number} is no key as kibitz keys export writes it; nothing was imported`);
     }
@@ -85,9 +146,18 @@ async function recordsFrom(lines: AsyncIterable<string>): Promise<readonly KeyRe
   return records;
 }
 
-function recordFrom(line: string): KeyRecord | undefined {
-  const { id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at } = fieldsOf(line);
-  const [createdAt = Number.NaN, lastUsedAt, revokedAt] = [created_at, last_used_at, revoked_at].map(msFrom);
+function exportedKeyFrom(line: string): ExportedKey | undefined {
+  // An older Kibitz writes no `expires_at`, `account` and `pepper_check`.
+  const older = { expires_at: null, account: null, pepper_check: null };
+  const fields: Readonly<Record<string, unknown>> = { ...older, ...fieldsOf(line) };
+  const { id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at } = fields;
+  const { expires_at, account, pepper_check: pepperCheck } = fields;
+  const [createdAt = Number.NaN, lastUsedAt, revokedAt, expiresAt] = [
+    created_at,
+    last_used_at,
+    revoked_at,
+    expires_at,
+  ].map(msFrom);
   const isValid =
     isText(id) &&
     id !== "" &&
@@ -96,19 +166,25 @@ function recordFrom(line: string): KeyRecord | undefined {
     /^[0-9a-f]{64}$/.test(hash) &&
     (name === null || isText(name)) &&
     (issued_to === null || isText(issued_to)) &&
-    ![createdAt, lastUsedAt, revokedAt].some(Number.isNaN);
-  return isValid
-    ? {
-        id,
-        hash,
-        name: name ?? undefined,
-        plan,
-        createdAt,
-        issuedTo: issued_to ?? undefined,
-        lastUsedAt,
-        revokedAt,
-      }
-    : undefined;
+    (account === null || isText(account)) &&
+    (pepperCheck === null || isText(pepperCheck)) &&
+    ![createdAt, lastUsedAt, revokedAt, expiresAt].some(Number.isNaN);
+  if (!isValid) {
+    return undefined;
+  }
+  const record: KeyRecord = {
+    id,
+    hash,
+    name: name ?? undefined,
+    plan,
+    createdAt,
+    issuedTo: issued_to ?? undefined,
+    lastUsedAt,
+    revokedAt,
+    expiresAt,
+    account: account ?? undefined,
+  };
+  return { record, pepperCheck: pepperCheck ?? undefined };
 }
 
 function fieldsOf(line: string): Readonly<Record<string, unknown>> {

@@ -16,6 +16,10 @@ export const keyRules = {
   endedKeptMs: 30 * dayMs,
   /** If the store is full, ended keys stay only for this time, in which they still use the quota of their address. */
   endedKeptIfFullMs: dayMs,
+  /** The operator can create this number of keys at once, in one transaction. */
+  createdAtOnce: 1000,
+  /** A key that was replaced stays valid for this time at most, if the operator wants an overlap. */
+  overlapMaxMs: 30 * dayMs,
   /** At most this number of ended keys is deleted at once, which takes about a millisecond. */
   endedAtOnce: 20,
 } as const;

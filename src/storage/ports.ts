@@ -66,6 +66,22 @@ export interface KeyRecord {
   readonly issuedTo: string | undefined;
   readonly lastUsedAt: number | undefined;
   readonly revokedAt: number | undefined;
+  /** Set by the operator. Undefined if the operator has set no end. */
+  readonly expiresAt: number | undefined;
+  /** The id of the first key of the account, if this key replaced another key. All keys of an account share their limits. */
+  readonly account: string | undefined;
+}
+
+/** A field that is undefined stays unchanged. Null removes the value. */
+export interface KeyChange {
+  readonly name?: string | null | undefined;
+  readonly plan?: string | undefined;
+  readonly expiresAt?: number | null | undefined;
+}
+
+export interface ChangedKey {
+  readonly before: KeyRecord;
+  readonly after: KeyRecord;
 }
 
 interface IssueQuota {
@@ -74,8 +90,8 @@ interface IssueQuota {
 }
 
 export interface EndedKeys {
-  /** A key that was revoked before this time may be deleted. */
-  readonly revokedBefore: number;
+  /** A key may be deleted if it was revoked, or its `expiresAt` passed, before this time. */
+  readonly endedBefore: number;
   /** A self-service key may be deleted if its creation and its last use are before this time. */
   readonly unusedSince: number;
 }
@@ -114,18 +130,26 @@ export interface KeyStore {
    * count in the quota, because the time comes from a wrong clock.
    */
   create(record: KeyRecord, terms?: IssueTerms): Promise<Issued>;
+  /** Creates all keys, or none. */
+  createAll(records: readonly KeyRecord[]): Promise<void>;
   findByHash(hash: string): Promise<KeyRecord | undefined>;
   findById(id: string): Promise<KeyRecord | undefined>;
   /** Includes revoked keys. The oldest key is first. */
   list(): Promise<readonly KeyRecord[]>;
   /** Resolves with false if the key does not exist. Does not change the time of an earlier revocation. */
   revoke(id: string, at: number): Promise<boolean>;
+  /** Resolves with undefined, and changes nothing, if the key does not exist or is revoked. */
+  update(id: string, change: KeyChange): Promise<ChangedKey | undefined>;
   /** `uses` maps the id of a key to the time of its last use. A time before the stored time is ignored. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>;
   /** Deletes at most `max` ended keys. Resolves with the number of deleted keys. */
   prune(ended: EndedKeys, max: number): Promise<number>;
+  /** Resolves with the number of keys of each plan, without revoked keys. */
+  countByPlan(): Promise<ReadonlyMap<string, number>>;
   /** Stores `value` if no valid key was hashed with another pepper. Resolves with the stored value. */
   keepPepperCheck(value: string): Promise<string>;
+  /** Resolves with undefined if any pepper may be used, because there is no valid key. Writes nothing. */
+  pepperCheck(): Promise<string | undefined>;
 }
 
 export interface EngineTime {

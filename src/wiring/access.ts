@@ -21,9 +21,9 @@ import {
   openDatabase,
   StoreUnusable,
 } from "../storage/sqlite/database.ts";
-import { createSqliteKeyStore } from "../storage/sqlite/key-store.ts";
+import { createSqliteKeyStore, readSqliteKeys, type StoredKeys } from "../storage/sqlite/key-store.ts";
 import { createSqliteUsageStore } from "../storage/sqlite/usage-store.ts";
-import { every, now } from "../time/time.ts";
+import { every, now, wall } from "../time/time.ts";
 import { ConfigError } from "./config.ts";
 import { createStoreLog, type Degraded } from "./degraded.ts";
 import { loadPlans } from "./plans.ts";
@@ -169,25 +169,76 @@ export interface OpenedKeys extends AsyncDisposable {
   /** The path of the database, or the URL of Redis without the password. */
   readonly place: string;
   readonly isNew: boolean;
-  /** Returns milliseconds since 1970 by Redis's clock. Undefined if there is no Redis. */
-  now(): number | undefined;
+  /** Returns milliseconds since 1970, by Redis's clock if several nodes share the keys, because the clocks of the nodes may differ. */
+  now(): number;
 }
 
-/** Throws ConfigError if the settings cannot be used, Redis is unreachable, or the keys were made with another pepper. */
-export async function openKeys(config: Config): Promise<OpenedKeys> {
+/**
+ * Creates a missing database only if `mayCreate` is true. Throws ConfigError if the settings cannot be used, Redis is unreachable,
+ * or the keys were made with another pepper.
+ */
+export async function openKeys(config: Config, mayCreate: boolean): Promise<OpenedKeys> {
   await using open = new AsyncDisposableStack();
   const place = placeOfKeys(config);
   const isNew = config.redisUrl === undefined && !existsSync(place);
+  if (isNew && !mayCreate) {
+    throw noDatabase(place);
+  }
+  const shared = open.use(await openSharedKeys(config));
+  const keys = shared?.keys ?? createSqliteKeyStore(open.use(openData(config)));
+  await checkPepper(keys, config);
+  const kept = open.move();
+  return { keys, now: timeOf(shared), place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+/** Reads all keys, and writes nothing. `now` is as in {@link OpenedKeys}. Throws ConfigError as `openKeys` does. */
+export async function readKeys(
+  config: Config,
+): Promise<Pick<StoredKeys, "records"> & { readonly now: () => number }> {
+  await using shared = await openSharedKeys(config);
+  const { records, pepperCheck } = shared
+    ? { records: await shared.keys.list(), pepperCheck: await shared.keys.pepperCheck() }
+    : readOwnKeys(config);
+  if (pepperCheck !== undefined && pepperCheck !== checkValueOf(config.keyPepper)) {
+    throw otherPepper(pepperCheck, config);
+  }
+  const now = timeOf(shared)();
+  return { records, now: () => now };
+}
+
+function readOwnKeys(config: Config): StoredKeys {
+  const place = placeOfKeys(config);
+  if (!existsSync(place)) {
+    throw noDatabase(place);
+  }
+  try {
+    return readSqliteKeys(place);
+  } catch (error) {
+    throw whyUnusable(error);
+  }
+}
+
+async function openSharedKeys(config: Config) {
+  await using open = new AsyncDisposableStack();
   const redis = open.use(await connectRedis(config, silentLog));
   if (redis?.health.kind === "down") {
     throw new ConfigError(`KIBITZ_REDIS_URL: Redis does not answer: ${redis.health.why}.`);
   }
-  const keys = redis
-    ? (await import("../storage/redis/key-store.ts")).createRedisKeyStore(redis)
-    : createSqliteKeyStore(open.use(openData(config)));
-  await checkPepper(keys, config);
+  if (redis === undefined) {
+    return undefined;
+  }
+  const keys = (await import("../storage/redis/key-store.ts")).createRedisKeyStore(redis);
   const kept = open.move();
-  return { keys, now: () => redis?.now(), place, isNew, [Symbol.asyncDispose]: () => kept.disposeAsync() };
+  return { keys, now: () => redis.now(), [Symbol.asyncDispose]: () => kept.disposeAsync() };
+}
+
+const timeOf = (shared: { now(): number | undefined } | undefined) => () =>
+  Math.floor(shared?.now() ?? wall());
+
+function noDatabase(place: string): ConfigError {
+  return new ConfigError(
+    `KIBITZ_DATA_DIR: there is no ${place}. Name the folder of the server: only serve, keys create, keys import and restore make a database.`,
+  );
 }
 
 function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
@@ -200,11 +251,14 @@ function placeOfKeys({ redisUrl, redisPrefix, dataDir }: Config): string {
 
 /** Throws StoreUnavailable, or ConfigError if the keys were made with another pepper. */
 async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
-  const { keyPepper, redisUrl } = config;
-  const kept = await keys.keepPepperCheck(checkValueOf(keyPepper));
-  if (kept === checkValueOf(keyPepper)) {
-    return;
+  const kept = await keys.keepPepperCheck(checkValueOf(config.keyPepper));
+  if (kept !== checkValueOf(config.keyPepper)) {
+    throw otherPepper(kept, config);
   }
+}
+
+function otherPepper(kept: string, config: Config): ConfigError {
+  const { keyPepper, redisUrl } = config;
   const anew = redisUrl === undefined ? "move that file away" : "name another KIBITZ_REDIS_PREFIX";
   const isNone = kept === checkValueOf(undefined);
   const made = isNone
@@ -212,7 +266,7 @@ async function checkPepper(keys: KeyStore, config: Config): Promise<void> {
     : keyPepper === undefined
       ? "with a pepper, and none is set"
       : "with another pepper";
-  throw new ConfigError(
+  return new ConfigError(
     `KIBITZ_KEY_PEPPER: the keys in ${placeOfKeys(config)} were made ${made}. None of them would work: ${isNone ? "unset it" : "set the pepper that they were made with"}, or ${anew} to start without these keys.`,
   );
 }
@@ -222,14 +276,18 @@ function openData({ dataDir }: Config, options?: DatabaseOptions): Database {
   try {
     return openDatabase(dataDir, options);
   } catch (error) {
-    if (error instanceof StoreUnusable) {
-      const wayOut = error.isNewer
-        ? "Run the newer version, or put back the copy of the database from before the upgrade."
-        : "Name a folder that Kibitz may write to.";
-      throw new ConfigError(`KIBITZ_DATA_DIR: ${error.message}. ${wayOut}`);
-    }
-    throw error;
+    throw whyUnusable(error);
   }
+}
+
+function whyUnusable(error: unknown): unknown {
+  if (error instanceof StoreUnusable) {
+    const wayOut = error.isNewer
+      ? "Run the newer version, or put back the copy of the database from before the upgrade."
+      : "Name a folder that Kibitz may write to.";
+    return new ConfigError(`KIBITZ_DATA_DIR: ${error.message}. ${wayOut}`);
+  }
+  return error;
 }
 
 /** If KIBITZ_ACCESS is `open`, nothing is limited. Trusted proxies are never limited, because they connect for many clients. */

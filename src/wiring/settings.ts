@@ -62,7 +62,7 @@ export const settings = {
     key: "KIBITZ_KEY_EXPIRY_DAYS",
     default: () => 90,
     about:
-      "days without use after which keys from POST /v1/keys expire, 0 to 36500; 0 for never; keys from `kibitz keys` do not expire",
+      "days without use after which keys from POST /v1/keys expire, 0 to 36500; 0 for never; keys from `kibitz keys` expire only with --expires",
     read: integer(0, 36_500),
   }),
   selfServiceKeysMax: setting({

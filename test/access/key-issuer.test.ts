@@ -14,7 +14,7 @@ async function issueOne() {
 
 test("key rotation revokes a key and creates a new key with the same name, plan and owner", async () => {
   const { keys, issuer, onEnded, key, record } = await issueOne();
-  const rotated = await issuer.rotate(record.id);
+  const rotated = await issuer.rotate(record.id, createKeyExpiry(0));
   expect(rotated).toMatchObject({ record: { name: "a", plan: "gold", issuedTo: "192.0.2.1" } });
   expect(rotated).not.toMatchObject({ key });
   expect(await keys.findById(record.id)).toMatchObject({ revokedAt: expect.any(Number) });
@@ -23,9 +23,10 @@ test("key rotation revokes a key and creates a new key with the same name, plan 
 
 test("key rotation fails for an already rotated key and for an unknown key", async () => {
   const { issuer, record } = await issueOne();
-  await issuer.rotate(record.id);
-  expect(await issuer.rotate(record.id)).toBeUndefined();
-  expect(await issuer.rotate("nobody")).toBeUndefined();
+  const expiry = createKeyExpiry(0);
+  await issuer.rotate(record.id, expiry);
+  expect(await issuer.rotate(record.id, expiry)).toBeUndefined();
+  expect(await issuer.rotate("nobody", expiry)).toBeUndefined();
 });
 
 describe("the renewals of an address", () => {

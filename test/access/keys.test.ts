@@ -72,11 +72,11 @@ test("revoked and expired keys are deleted after 30 days, or after a day if the 
   setClock(0);
   const now = Date.now();
   expect(createKeyExpiry(90).ended()).toEqual({
-    revokedBefore: expect.closeTo(now - 30 * dayMs, -4),
+    endedBefore: expect.closeTo(now - 30 * dayMs, -4),
     unusedSince: expect.closeTo(now - 120 * dayMs, -4),
   });
   expect(createKeyExpiry(90).endedIfFull()).toEqual({
-    revokedBefore: expect.closeTo(now - dayMs, -4),
+    endedBefore: expect.closeTo(now - dayMs, -4),
     unusedSince: expect.closeTo(now - 91 * dayMs, -4),
   });
 });

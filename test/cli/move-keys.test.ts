@@ -1,4 +1,4 @@
-import { writeFileSync } from "node:fs";
+import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { freePort } from "../support/free-port.ts";
@@ -98,7 +98,87 @@ describeWith("redis")("keys that are copied between stores", () => {
         "line 2 is no key as kibitz keys export writes it; nothing was imported",
       ),
     });
-    expect((await keys(inSqlite("empty"), "export")).stdout).toBe("");
+    expect(existsSync(join(folder, "empty"))).toBe(false);
+  });
+
+  test.each([
+    ["SQLite", () => inSqlite("other pepper")],
+    ["Redis", () => ({ ...inRedis(), KIBITZ_REDIS_PREFIX: "other-pepper:" })],
+  ])(
+    "kibitz keys import into %s refuses keys that were made with another pepper, and accepts older files with a note",
+    async (where, target) => {
+      const pepper = { KIBITZ_KEY_PEPPER: "a pepper of sixteen characters" };
+      const source = { ...inSqlite(`peppered for ${where}`), ...pepper };
+      await keys(source, "create");
+      await keys(source, "create");
+      const exported = await keys(source, "export");
+      const refusal = {
+        code: 2,
+        stdout: "",
+        stderr: expect.stringMatching(/made with another pepper.*nothing was imported/),
+      };
+      expect(await importing(target(), exported)).toEqual(refusal);
+      expect(
+        await importing({ ...target(), KIBITZ_KEY_PEPPER: "another of sixteen characters" }, exported),
+      ).toEqual(refusal);
+      // The second line only: lines of several exports may be in one file.
+      const [first, second] = exported.stdout
+        .trim()
+        .split("\n")
+        .map((line) => JSON.parse(line));
+      const mixed = `${JSON.stringify({ ...first, pepper_check: null })}\n${JSON.stringify(second)}\n`;
+      expect(await importing(target(), { stdout: mixed })).toEqual(refusal);
+      const { pepper_check: _, account: __, expires_at: ___, ...older } = first;
+      expect(
+        await importing({ ...target(), ...pepper }, { stdout: `${JSON.stringify(older)}\n` }),
+      ).toMatchObject({
+        code: 0,
+        stdout: expect.stringMatching(/^1 key imported/),
+        stderr: expect.stringContaining("does not say which KIBITZ_KEY_PEPPER"),
+      });
+      expect(await importing({ ...target(), ...pepper }, exported)).toMatchObject({
+        code: 0,
+        stdout: "1 key imported, 0 revoked, 1 there already, 0 left out\n",
+      });
+    },
+  );
+
+  test("kibitz keys import brings an earlier end of a key, and never a later one", async () => {
+    const [from, to] = [inSqlite("early"), inSqlite("late")];
+    const { id } = JSON.parse((await keys(from, "create", "--json")).stdout);
+    await importing(to, await keys(from, "export"));
+    await keys(from, "update", id, "--expires", "2100-01-01");
+    expect(await importing(to, await keys(from, "export"))).toMatchObject({
+      code: 0,
+      stderr: expect.stringContaining(`${id} now ends at 2100-01-01T00:00:00.000Z, as in the file`),
+    });
+    await keys(from, "update", id, "--expires", "2101-01-01");
+    await importing(to, await keys(from, "export"));
+    expect((await keys(to, "list")).stdout).toContain("valid until 2100-01-01");
+  });
+
+  test("kibitz keys update, rotate --overlap and create --count work with keys in Redis", async () => {
+    const redisHere = { ...inRedis(), KIBITZ_REDIS_PREFIX: "changed:" };
+    const created = (await keys(redisHere, "create", "--json", "--count", "1000")).stdout.trim().split("\n");
+    expect(created).toHaveLength(1000);
+    const { id } = JSON.parse(created[0] ?? "");
+    expect((await keys(redisHere, "update", id, "--name", "bot", "--expires", "2100-01-01")).stdout).toBe(
+      `${id}: name none, now "bot"; expires never, now 2100-01-01 00:00\n`,
+    );
+    const rotated = JSON.parse((await keys(redisHere, "rotate", id, "--overlap", "1h", "--json")).stdout);
+    expect(rotated).toMatchObject({ account: id, name: "bot", expires_at: "2100-01-01T00:00:00.000Z" });
+    const list = (await keys(redisHere, "list", "--json")).stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line));
+    expect(list).toHaveLength(1001);
+    const earlier = Date.parse(list.find((key) => key.id === id).expires_at);
+    expect(Math.abs(earlier - Date.now() - 3_600_000)).toBeLessThan(60_000);
+    await keys(redisHere, "revoke", id);
+    expect(await keys(redisHere, "update", id, "--name", "again")).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining("was revoked"),
+    });
   });
 
   test("kibitz keys fails if Redis does not respond, and does not use the local database", async () => {

@@ -10,6 +10,8 @@ export function keyRecord(fields: Partial<KeyRecord> & { readonly id: string }):
     issuedTo: undefined,
     lastUsedAt: undefined,
     revokedAt: undefined,
+    expiresAt: undefined,
+    account: undefined,
     ...fields,
   };
 }
@@ -20,7 +22,7 @@ export function issueTerms(fields: Partial<IssueTerms> = {}): IssueTerms {
     quota: { max: 1000, windowMs: 100 },
     network: undefined,
     keptMax: 1000,
-    ended: { revokedBefore: 0, unusedSince: 0 },
+    ended: { endedBefore: 0, unusedSince: 0 },
     idempotencyKey: undefined,
     ...fields,
   };
@@ -28,6 +30,9 @@ export function issueTerms(fields: Partial<IssueTerms> = {}): IssueTerms {
 
 export function testKeyStore(name: string, create: () => KeyStore): void {
   describe(`the keys in ${name}`, () => {
+    // SQLite's words, or ours with Redis.
+    const repeated = /UNIQUE constraint failed|kept already/;
+
     test(`keys in ${name} are found by hash and by id, with all their fields`, async () => {
       const store = create();
       const plain = keyRecord({ id: "plain" });
@@ -37,6 +42,8 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         plan: "gold",
         issuedTo: "2001:db8:0:1::/64",
         lastUsedAt: 1_700_000_000_001,
+        expiresAt: 1_800_000_000_001,
+        account: "plain",
       });
       for (const record of [plain, full]) {
         expect(await store.create(record)).toEqual({ kind: "created" });
@@ -89,14 +96,74 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       ]);
     });
 
+    test(`many keys are created in ${name} together, or none if the id or hash of one is taken`, async () => {
+      const store = create();
+      const many = Array.from({ length: 1000 }, (_, index) => keyRecord({ id: `${index}`, expiresAt: 5 }));
+      await store.createAll(many);
+      expect((await store.list()).length).toBe(1000);
+      expect(await store.findByHash("hash of 999")).toEqual(many[999]);
+      const fresh = keyRecord({ id: "fresh" });
+      for (const wrong of [
+        keyRecord({ id: "7", hash: "other" }),
+        keyRecord({ id: "b", hash: "hash of 7" }),
+      ]) {
+        await expect(store.createAll([fresh, wrong])).rejects.toThrow(repeated);
+      }
+      await expect(store.createAll([fresh, { ...fresh, hash: "other" }])).rejects.toThrow(repeated);
+      await expect(store.createAll([fresh, { ...fresh, id: "other" }])).rejects.toThrow(repeated);
+      expect(await store.findById("fresh")).toBeUndefined();
+      expect((await store.list()).length).toBe(1000);
+    });
+
+    test(`an update of a key in ${name} changes only the given fields, and returns the key before and after`, async () => {
+      const store = create();
+      const before = keyRecord({ id: "a", name: "mine", expiresAt: 100 });
+      await store.create(before);
+      await store.create(keyRecord({ id: "b" }));
+      const gold = { ...before, plan: "gold" };
+      expect(await store.update("a", { plan: "gold" })).toEqual({ before, after: gold });
+      const renamed = { ...gold, name: "yours", expiresAt: 200 };
+      expect(await store.update("a", { name: "yours", expiresAt: 200 })).toEqual({
+        before: gold,
+        after: renamed,
+      });
+      const bare = { ...gold, name: undefined, expiresAt: undefined };
+      expect(await store.update("a", { name: null, expiresAt: null })).toEqual({
+        before: renamed,
+        after: bare,
+      });
+      expect(await store.findByHash("hash of a")).toEqual(bare);
+      expect(await store.findById("b")).toEqual(keyRecord({ id: "b" }));
+      expect(await store.countByPlan()).toEqual(
+        new Map([
+          ["gold", 1],
+          ["free", 1],
+        ]),
+      );
+    });
+
+    test(`an update in ${name} never changes a revoked key`, async () => {
+      const store = create();
+      await store.create(keyRecord({ id: "a" }));
+      await store.revoke("a", 100);
+      expect(await store.update("a", { plan: "gold", name: "b", expiresAt: null })).toBeUndefined();
+      expect(await store.findById("a")).toEqual(keyRecord({ id: "a", revokedAt: 100 }));
+      expect(await store.update("nobody", { plan: "gold" })).toBeUndefined();
+      expect(await store.findById("nobody")).toBeUndefined();
+      expect(await store.countByPlan()).toEqual(new Map());
+    });
+
     test(`the key store in ${name} keeps its pepper check until all keys are revoked`, async () => {
       const store = create();
+      expect(await store.pepperCheck()).toBeUndefined();
       expect(await store.keepPepperCheck("first")).toBe("first");
       expect(await store.keepPepperCheck("second")).toBe("second");
+      expect(await store.pepperCheck()).toBeUndefined();
       await store.create(keyRecord({ id: "a" }));
       await store.create(keyRecord({ id: "b" }));
       await store.revoke("b", 100);
       expect(await store.keepPepperCheck("third")).toBe("second");
+      expect(await store.pepperCheck()).toBe("second");
       expect(await store.keepPepperCheck("second")).toBe("second");
       await store.revoke("a", 100);
       expect(await store.keepPepperCheck("third")).toBe("third");
@@ -108,9 +175,6 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.keepPepperCheck("first")).toBe("first");
       expect(await store.keepPepperCheck("second")).toBe("first");
     });
-
-    // SQLite's words, or ours with Redis.
-    const repeated = /UNIQUE constraint failed|kept already/;
 
     test(`keys in ${name} have unique ids and unique hashes`, async () => {
       const store = create();
@@ -203,7 +267,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
     });
 
     describe("if clients may have 2 keys in total", () => {
-      const terms = issueTerms({ keptMax: 2, ended: { revokedBefore: 500, unusedSince: 300 } });
+      const terms = issueTerms({ keptMax: 2, ended: { endedBefore: 500, unusedSince: 300 } });
       const of = (id: string, fields: Partial<KeyRecord> = {}) =>
         keyRecord({ id, createdAt: 1000, issuedTo: id, ...fields });
 
@@ -226,7 +290,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         expect(await store.create(of("c"), terms)).toEqual({ kind: "created" });
         expect(await store.findById("unused")).toBeUndefined();
         expect(await store.create(of("d"), terms)).toEqual({ kind: "full" });
-        const later = { ...terms, ended: { revokedBefore: 501, unusedSince: 300 } };
+        const later = { ...terms, ended: { endedBefore: 501, unusedSince: 300 } };
         expect(await store.create(of("d"), later)).toEqual({ kind: "created" });
         expect(await store.findById("revoked")).toBeUndefined();
       });
@@ -305,7 +369,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         for (const record of made) {
           await store.create(record);
         }
-        const ended = { revokedBefore: 100, unusedSince: 50 };
+        const ended = { endedBefore: 100, unusedSince: 50 };
         expect(await store.prune(ended, 2)).toBe(2);
         expect(await store.prune(ended, 2)).toBe(1);
         expect(await store.prune(ended, 2)).toBe(0);

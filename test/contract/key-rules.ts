@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { subjectOfKey } from "../../src/access/account.ts";
 import { createKeyIssuer, createSelfService, type IssuedKey } from "../../src/access/key-issuer.ts";
 import { createKeyExpiry } from "../../src/access/keys.ts";
 import { dayMs, keyRules } from "../../src/storage/key-rules.ts";
@@ -106,6 +107,42 @@ export function testKeyRules(name: string, create: () => KeyStore): void {
       expect(await keys.prune(expiry.ended(), keyRules.endedAtOnce)).toBe(0);
       clock.now += 1;
       expect(await keys.prune(expiry.ended(), keyRules.endedAtOnce)).toBe(1);
+    });
+
+    test(`a key ends when the operator wants, and is deleted a month later, with the keys in ${name}`, async () => {
+      const { keys, clock, issuer, expiry } = open();
+      const expiresAt = clock.now + dayMs;
+      const { id } = recordOf(await issuer.issue({ name: undefined, plan: "free", expiresAt }));
+      const hasExpired = async () =>
+        expiry.hasExpired((await keys.findById(id)) ?? expect.fail("it is gone"));
+      clock.now += dayMs - 1;
+      expect(await hasExpired()).toBe(false);
+      clock.now += 1;
+      expect(await hasExpired()).toBe(true);
+      expect(await issuer.rotate(id, expiry)).toBeUndefined();
+      await issuer.update(id, { expiresAt: clock.now + 1 });
+      expect(await hasExpired()).toBe(false);
+      clock.now += 1 + keyRules.endedKeptMs;
+      expect(await keys.prune(expiry.ended(), keyRules.endedAtOnce)).toBe(0);
+      clock.now += 1;
+      expect(await keys.prune(expiry.ended(), keyRules.endedAtOnce)).toBe(1);
+      expect(await keys.list()).toEqual([]);
+    });
+
+    test(`a rotated key has the account, name, plan and end of the earlier key, which ends after the overlap, with the keys in ${name}`, async () => {
+      const { keys, clock, issuer, expiry } = open();
+      const expiresAt = clock.now + 9 * dayMs;
+      const first = recordOf(await issuer.issue({ name: "bot", plan: "gold", expiresAt }));
+      const rotate = async (id: string, overlapMs?: number) =>
+        (await issuer.rotate(id, expiry, overlapMs))?.record ?? expect.fail("it is not valid");
+      const second = await rotate(first.id, dayMs);
+      expect(second).toMatchObject({ name: "bot", plan: "gold", expiresAt, account: first.id });
+      expect(await keys.findById(first.id)).toEqual({ ...first, expiresAt: clock.now + dayMs });
+      const third = await rotate(second.id, 30 * dayMs);
+      expect(await keys.findById(second.id)).toEqual(second);
+      const last = await rotate(third.id);
+      expect(await keys.findById(third.id)).toMatchObject({ revokedAt: clock.now });
+      expect([first, second, third, last].map(subjectOfKey)).toEqual(Array(4).fill(first.id));
     });
 
     test(`a full store deletes only some of its ended keys at once, with the keys in ${name}`, async () => {

@@ -1,12 +1,14 @@
 import { keyRules } from "../../src/storage/key-rules.ts";
 import { renewScript } from "../../src/storage/redis/claims.ts";
 import {
+  createAllScript,
   createScript,
   findByHashScript,
   pepperScript,
   pruneScript,
   revokeScript,
   touchScript,
+  updateScript,
 } from "../../src/storage/redis/key-scripts.ts";
 import {
   addScript,
@@ -157,7 +159,7 @@ function forget(call: Call, keys: string, id: string): void {
   if (hash != null) {
     call("DEL", `${keys}hash:${hash}`);
   }
-  for (const name of ["all", "revoked", "unused"]) {
+  for (const name of ["all", "revoked", "unused", "expires"]) {
     call("ZREM", keys + name, id);
   }
   if (network != null) {
@@ -174,13 +176,14 @@ function forget(call: Call, keys: string, id: string): void {
 function forgetEnded(
   call: Call,
   keys: string,
-  revokedBefore: string,
+  endedBefore: string,
   unusedSince: string,
   max: number,
 ): number {
   let count = 0;
   for (const [name, before] of [
-    ["revoked", revokedBefore],
+    ["revoked", endedBefore],
+    ["expires", endedBefore],
     ["unused", unusedSince],
   ]) {
     if (count < max) {
@@ -194,6 +197,37 @@ function forgetEnded(
   return count;
 }
 
+type Made = CreateArguments["record"];
+
+function isKept(call: Call, keys: string, { id, hash }: Made): boolean {
+  return Number(call("EXISTS", `${keys}id:${id}`, `${keys}hash:${hash}`)) > 0;
+}
+
+function keep(call: Call, keys: string, made: Made): void {
+  const { id, created_at: createdAt, issued_to: address, network, wish } = made;
+  for (const [field, value] of Object.entries(made)) {
+    call("HSET", `${keys}id:${id}`, field, typeof value === "number" ? whole(value) : value);
+  }
+  call("SET", `${keys}hash:${made.hash}`, id);
+  call("ZADD", `${keys}all`, whole(createdAt), id);
+  if (made.revoked_at !== undefined) {
+    call("ZADD", `${keys}revoked`, whole(made.revoked_at), id);
+  }
+  if (made.expires_at !== undefined) {
+    call("ZADD", `${keys}expires`, whole(made.expires_at), id);
+  }
+  if (network !== undefined) {
+    call("ZADD", `${keys}near:${network}`, whole(createdAt), id);
+  }
+  if (address !== undefined) {
+    call("ZADD", `${keys}of:${address}`, whole(createdAt), id);
+    call("ZADD", `${keys}unused`, whole(Math.max(createdAt, made.last_used_at ?? 0)), id);
+    if (wish !== undefined) {
+      call("HSET", `${keys}wished:${address}`, wish, id);
+    }
+  }
+}
+
 interface CreateArguments {
   readonly record: Readonly<Record<string, string | number>> & {
     readonly id: string;
@@ -203,6 +237,7 @@ interface CreateArguments {
     readonly network?: string;
     readonly wish?: string;
     readonly revoked_at?: number;
+    readonly expires_at?: number;
     readonly last_used_at?: number;
   };
   readonly terms?: {
@@ -210,14 +245,14 @@ interface CreateArguments {
     readonly quota: number;
     readonly networkQuota: number;
     readonly keptMax: number;
-    readonly revokedBefore: number;
+    readonly endedBefore: number;
     readonly unusedSince: number;
   };
 }
 
 const create: Script = (call, [keys = ""], [json = ""]) => {
   const { record: made, terms }: CreateArguments = JSON.parse(json);
-  const { id, hash, created_at: createdAt, issued_to: address, network, wish } = made;
+  const { hash, created_at: createdAt, issued_to: address, network, wish } = made;
   const record = (of: string) => call("HGETALL", `${keys}id:${of}`);
 
   if (call("EXISTS", `${keys}hash:${hash}`) === 1) {
@@ -252,34 +287,51 @@ const create: Script = (call, [keys = ""], [json = ""]) => {
       return ["too_many", "network", oldestNear];
     }
     if (isFull()) {
-      forgetEnded(call, keys, whole(terms.revokedBefore), whole(terms.unusedSince), keyRules.endedAtOnce);
+      forgetEnded(call, keys, whole(terms.endedBefore), whole(terms.unusedSince), keyRules.endedAtOnce);
       if (isFull()) {
         return ["full"];
       }
     }
   }
-  if (call("EXISTS", `${keys}id:${id}`) === 1) {
+  if (isKept(call, keys, made)) {
     return ["taken"];
   }
-  for (const [field, value] of Object.entries(made)) {
-    call("HSET", `${keys}id:${id}`, field, typeof value === "number" ? whole(value) : value);
+  keep(call, keys, made);
+  return ["created"];
+};
+
+const createAll: Script = (call, [keys = ""], [json = ""]) => {
+  const all: readonly Made[] = JSON.parse(json);
+  const names = new Set(all.flatMap(({ id, hash }) => [`id ${id}`, `hash ${hash}`]));
+  if (names.size < 2 * all.length || all.some((made) => isKept(call, keys, made))) {
+    return 0;
   }
-  call("SET", `${keys}hash:${hash}`, id);
-  call("ZADD", `${keys}all`, whole(createdAt), id);
-  if (made.revoked_at !== undefined) {
-    call("ZADD", `${keys}revoked`, whole(made.revoked_at), id);
+  for (const made of all) {
+    keep(call, keys, made);
   }
-  if (network !== undefined) {
-    call("ZADD", `${keys}near:${network}`, whole(createdAt), id);
+  return 1;
+};
+
+const update: Script = (call, [keys = ""], [id = "", json = ""]) => {
+  const key = `${keys}id:${id}`;
+  if (call("EXISTS", key) === 0 || call("HGET", key, "revoked_at") !== null) {
+    return [];
   }
-  if (address !== undefined) {
-    call("ZADD", `${keys}of:${address}`, whole(createdAt), id);
-    call("ZADD", `${keys}unused`, whole(Math.max(createdAt, made.last_used_at ?? 0)), id);
-    if (wish !== undefined) {
-      call("HSET", `${keys}wished:${address}`, wish, id);
+  const before = call("HGETALL", key);
+  for (const [field, value] of Object.entries<string | number | false>(JSON.parse(json))) {
+    if (value === false) {
+      call("HDEL", key, field);
+    } else {
+      call("HSET", key, field, typeof value === "number" ? whole(value) : value);
     }
   }
-  return ["created"];
+  const expiresAt = textOf(call("HGET", key, "expires_at"));
+  if (expiresAt === null) {
+    call("ZREM", `${keys}expires`, id);
+  } else {
+    call("ZADD", `${keys}expires`, expiresAt, id);
+  }
+  return [before, call("HGETALL", key)];
 };
 
 const revoke: Script = (call, [keys], [id = "", at = ""]) => {
@@ -339,6 +391,8 @@ const scripts: ReadonlyMap<string, Script> = new Map([
   [addScript.sha1, (call, [key = ""], [amount = "", windowMs]) => add(call, key, amount, Number(windowMs))],
   [usesScript.sha1, (call, keys, args) => keys.map((key, index) => useOf(call, key, Number(args[index])))],
   [createScript.sha1, create],
+  [createAllScript.sha1, createAll],
+  [updateScript.sha1, update],
   [
     findByHashScript.sha1,
     (call, [keys], [hash]) => {
@@ -350,8 +404,8 @@ const scripts: ReadonlyMap<string, Script> = new Map([
   [touchScript.sha1, touch],
   [
     pruneScript.sha1,
-    (call, [keys = ""], [revokedBefore = "", unusedSince = "", max]) =>
-      forgetEnded(call, keys, revokedBefore, unusedSince, Number(max)),
+    (call, [keys = ""], [endedBefore = "", unusedSince = "", max]) =>
+      forgetEnded(call, keys, endedBefore, unusedSince, Number(max)),
   ],
   [pepperScript.sha1, keepPepper],
   [renewScript.sha1, renew],

@@ -153,6 +153,7 @@ test("a database from the first Kibitz version is migrated with its content", as
 
 test.each([
   "SELECT rowid FROM api_key WHERE revoked_at < 1",
+  "SELECT rowid FROM api_key WHERE expires_at < 1",
   "SELECT rowid FROM api_key WHERE issued_to IS NOT NULL AND max(created_at, coalesce(last_used_at, 0)) < 1",
   "SELECT * FROM api_key WHERE issued_to = 'a' AND idempotency_key = 'b' AND revoked_at IS NULL",
   "SELECT created_at FROM api_key WHERE issued_within = 'a' AND created_at > 1 ORDER BY created_at DESC",

@@ -115,7 +115,8 @@ describe("API keys with a pepper", () => {
   test("API keys work with the pepper with which they were made, even in an old database without a pepper check", async () => {
     const authorization = await makeKey("older", pepper);
     const database = new DatabaseSync(join(folder, "older", "kibitz.db"));
-    database.exec("DROP TABLE pepper_check; PRAGMA user_version = 2");
+    database.exec(`DROP TABLE pepper_check; DROP INDEX api_key_expires; ALTER TABLE api_key DROP COLUMN expires_at;
+      ALTER TABLE api_key DROP COLUMN account; PRAGMA user_version = 2`);
     database.close();
     {
       await using access = await openWith("older", pepper);

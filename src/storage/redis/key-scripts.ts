@@ -11,6 +11,7 @@ import { redisScript } from "./connection.ts";
  * - `all`, `of:<address>`, `near:<network>`: sorted by time of creation
  * - `revoked`: sorted by time of revocation
  * - `unused`: only self-service keys, sorted by time of last use
+ * - `expires`: only keys for which the operator has set an end, sorted by this end
  */
 const prelude = `
 local keys = KEYS[1]
@@ -30,7 +31,7 @@ local function forget(id)
   if hash then
     redis.call('DEL', keys .. 'hash:' .. hash)
   end
-  for _, name in ipairs({'all', 'revoked', 'unused'}) do
+  for _, name in ipairs({'all', 'revoked', 'unused', 'expires'}) do
     redis.call('ZREM', keys .. name, id)
   end
   if network then
@@ -44,9 +45,9 @@ local function forget(id)
   end
 end
 
-local function forgetEnded(revokedBefore, unusedSince, max)
+local function forgetEnded(endedBefore, unusedSince, max)
   local count = 0
-  for _, those in ipairs({{'revoked', revokedBefore}, {'unused', unusedSince}}) do
+  for _, those in ipairs({{'revoked', endedBefore}, {'expires', endedBefore}, {'unused', unusedSince}}) do
     if count < max then
       local ids = redis.call('ZRANGEBYSCORE', keys .. those[1], '-inf', '(' .. those[2], 'LIMIT', 0, max - count)
       for _, id in ipairs(ids) do
@@ -56,6 +57,35 @@ local function forgetEnded(revokedBefore, unusedSince, max)
     end
   end
   return count
+end
+
+local function isKept(made)
+  return redis.call('EXISTS', keys .. 'id:' .. made.id, keys .. 'hash:' .. made.hash) > 0
+end
+
+local function keep(made)
+  local id, createdAt, address = made.id, whole(made.created_at), made.issued_to
+  for field, value in pairs(made) do
+    redis.call('HSET', keys .. 'id:' .. id, field, type(value) == 'number' and whole(value) or value)
+  end
+  redis.call('SET', keys .. 'hash:' .. made.hash, id)
+  redis.call('ZADD', keys .. 'all', createdAt, id)
+  if made.revoked_at then
+    redis.call('ZADD', keys .. 'revoked', whole(made.revoked_at), id)
+  end
+  if made.expires_at then
+    redis.call('ZADD', keys .. 'expires', whole(made.expires_at), id)
+  end
+  if made.network then
+    redis.call('ZADD', keys .. 'near:' .. made.network, createdAt, id)
+  end
+  if address then
+    redis.call('ZADD', keys .. 'of:' .. address, createdAt, id)
+    redis.call('ZADD', keys .. 'unused', whole(math.max(made.created_at, made.last_used_at or 0)), id)
+    if made.wish then
+      redis.call('HSET', keys .. 'wished:' .. address, made.wish, id)
+    end
+  end
 end
 `;
 
@@ -67,7 +97,7 @@ export const createScript = redisScript(
   `${prelude}
 local asked = cjson.decode(ARGV[1])
 local made, terms = asked.record, asked.terms
-local id, hash, createdAt, address, network, wish = made.id, made.hash, made.created_at, made.issued_to, made.network, made.wish
+local hash, createdAt, address, network, wish = made.hash, made.created_at, made.issued_to, made.network, made.wish
 
 if redis.call('EXISTS', keys .. 'hash:' .. hash) == 1 then
   return {'taken'}
@@ -105,35 +135,67 @@ if terms then
     return {'too_many', 'network', oldestNear}
   end
   if isFull() then
-    forgetEnded(whole(terms.revokedBefore), whole(terms.unusedSince), ${keyRules.endedAtOnce})
+    forgetEnded(whole(terms.endedBefore), whole(terms.unusedSince), ${keyRules.endedAtOnce})
     if isFull() then
       return {'full'}
     end
   end
 end
 
-if redis.call('EXISTS', keys .. 'id:' .. id) == 1 then
+if isKept(made) then
   return {'taken'}
 end
-for field, value in pairs(made) do
-  redis.call('HSET', keys .. 'id:' .. id, field, type(value) == 'number' and whole(value) or value)
+keep(made)
+return {'created'}
+`,
+);
+
+/** Argument: JSON with a list of records. Returns 1, or 0 if an id or hash already exists. Then nothing is stored. */
+export const createAllScript = redisScript(
+  "create_keys",
+  `${prelude}
+local all = cjson.decode(ARGV[1])
+local seen = {}
+for _, made in ipairs(all) do
+  if isKept(made) or seen['id ' .. made.id] or seen['hash ' .. made.hash] then
+    return 0
+  end
+  seen['id ' .. made.id], seen['hash ' .. made.hash] = true, true
 end
-redis.call('SET', keys .. 'hash:' .. hash, id)
-redis.call('ZADD', keys .. 'all', whole(createdAt), id)
-if made.revoked_at then
-  redis.call('ZADD', keys .. 'revoked', whole(made.revoked_at), id)
+for _, made in ipairs(all) do
+  keep(made)
 end
-if network then
-  redis.call('ZADD', keys .. 'near:' .. network, whole(createdAt), id)
+return 1
+`,
+);
+
+/**
+ * Arguments: the id, and JSON with the fields to change. The value false removes a field. Returns the record before and after the
+ * change, or an empty list if the key does not exist or is revoked.
+ */
+export const updateScript = redisScript(
+  "update_key",
+  `${prelude}
+local id = ARGV[1]
+local key = keys .. 'id:' .. id
+if redis.call('EXISTS', key) == 0 or redis.call('HGET', key, 'revoked_at') then
+  return {}
 end
-if address then
-  redis.call('ZADD', keys .. 'of:' .. address, whole(createdAt), id)
-  redis.call('ZADD', keys .. 'unused', whole(math.max(createdAt, made.last_used_at or 0)), id)
-  if wish then
-    redis.call('HSET', keys .. 'wished:' .. address, wish, id)
+local before = record(id)
+for field, value in pairs(cjson.decode(ARGV[2])) do
+  if value == false then
+    redis.call('HDEL', key, field)
+  else
+    redis.call('HSET', key, field, type(value) == 'number' and whole(value) or value)
   end
 end
-return {'created'}
+local expiresAt = redis.call('HGET', key, 'expires_at')
+if expiresAt then
+  redis.call('ZADD', keys .. 'expires', expiresAt, id)
+else
+  redis.call('ZREM', keys .. 'expires', id)
+end
+return {before, record(id)}
 `,
 );
 
@@ -177,7 +239,7 @@ return 1
 `,
 );
 
-/** Arguments: `revokedBefore`, `unusedSince`, maximum number of keys to delete. Returns the number of deleted keys. */
+/** Arguments: `endedBefore`, `unusedSince`, maximum number of keys to delete. Returns the number of deleted keys. */
 export const pruneScript = redisScript(
   "prune_keys",
   `${prelude}

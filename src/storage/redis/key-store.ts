@@ -8,12 +8,14 @@ import {
 } from "../ports.ts";
 import type { Redis, RedisScript } from "./connection.ts";
 import {
+  createAllScript,
   createScript,
   findByHashScript,
   pepperScript,
   pruneScript,
   revokeScript,
   touchScript,
+  updateScript,
 } from "./key-scripts.ts";
 import { listOf, textsOf } from "./replies.ts";
 
@@ -37,6 +39,16 @@ export function createRedisKeyStore(redis: Redis): KeyStore {
       }
       throw error;
     }
+  }
+
+  async function list(): Promise<readonly KeyRecord[]> {
+    const ids = textsOf(await redis.ask("ZRANGE", [`${name}all`], [0, -1]));
+    const records: KeyRecord[] = [];
+    for (let at = 0; at < ids.length; at += atOnce) {
+      const found = await Promise.all(ids.slice(at, at + atOnce).map(findById));
+      records.push(...found.filter((record) => record !== undefined));
+    }
+    return records;
   }
 
   const findById = async (id: string) => recordFrom(await redis.ask("HGETALL", [`${name}id:${id}`]));
@@ -64,24 +76,41 @@ export function createRedisKeyStore(redis: Redis): KeyStore {
     },
     findByHash: async (hash) => recordFrom(await redis.run(findByHashScript, [name], [hash])),
     findById,
-    async list() {
-      const ids = textsOf(await redis.ask("ZRANGE", [`${name}all`], [0, -1]));
-      const records: KeyRecord[] = [];
-      for (let at = 0; at < ids.length; at += atOnce) {
-        const found = await Promise.all(ids.slice(at, at + atOnce).map(findById));
-        records.push(...found.filter((record) => record !== undefined));
+    async createAll(records) {
+      const all = records.map((record) => argumentsFrom(record, undefined).record);
+      if ((await write(createAllScript, [JSON.stringify(all)])) !== 1) {
+        throw new Error("a key with one of these ids or hashes is kept already");
       }
-      return records;
     },
+    list,
     revoke: async (id, at) => (await write(revokeScript, [id, at])) === 1,
+    async update(id, { name, plan, expiresAt }) {
+      const removed = (value: string | number | null | undefined) => (value === null ? false : value);
+      const change = { name: removed(name), plan, expires_at: removed(expiresAt) };
+      const [before, after] = listOf(await write(updateScript, [id, JSON.stringify(change)])).map(recordFrom);
+      return before && after && { before, after };
+    },
     async touch(uses) {
       const all = [...uses];
       for (let at = 0; at < all.length; at += atOnce) {
         await redis.run(touchScript, [name], all.slice(at, at + atOnce).flat());
       }
     },
-    async prune({ revokedBefore, unusedSince }, max) {
-      return Number(await redis.run(pruneScript, [name], [revokedBefore, unusedSince, max]));
+    async prune({ endedBefore, unusedSince }, max) {
+      return Number(await redis.run(pruneScript, [name], [endedBefore, unusedSince, max]));
+    },
+    async countByPlan() {
+      const valid = (await list()).filter(({ revokedAt }) => revokedAt === undefined);
+      const groups = Map.groupBy(valid, ({ plan }) => plan);
+      return new Map(Array.from(groups, ([plan, records]) => [plan, records.length]));
+    },
+    async pepperCheck() {
+      const [kept, all, revoked] = await Promise.all([
+        redis.ask("GET", [`${name}pepper`]),
+        redis.ask("ZCARD", [`${name}all`]),
+        redis.ask("ZCARD", [`${name}revoked`]),
+      ]);
+      return kept === null || kept === undefined || Number(all) <= Number(revoked) ? undefined : String(kept);
     },
     keepPepperCheck: async (value) => String(await redis.run(pepperScript, [name], [value])),
   };
@@ -99,6 +128,8 @@ function argumentsFrom(record: KeyRecord, terms: IssueTerms | undefined) {
       issued_to: record.issuedTo,
       last_used_at: record.lastUsedAt,
       revoked_at: record.revokedAt,
+      expires_at: record.expiresAt,
+      account: record.account,
       network: network?.name,
       wish: idempotencyKey === undefined ? undefined : `=${idempotencyKey}`,
     },
@@ -140,5 +171,7 @@ function recordFrom(reply: unknown): KeyRecord | undefined {
         issuedTo: fields.get("issued_to"),
         lastUsedAt: numberOf("last_used_at"),
         revokedAt: numberOf("revoked_at"),
+        expiresAt: numberOf("expires_at"),
+        account: fields.get("account"),
       };
 }

@@ -1,6 +1,7 @@
 import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
+import { pathToFileURL } from "node:url";
 import { now, sleep } from "../../time/time.ts";
 import { StoreUnavailable, type StoreWatch, unwatched } from "../ports.ts";
 
@@ -39,6 +40,9 @@ const migrations: readonly string[] = [
      BEGIN UPDATE issued_keys SET kept = kept - 1; END;`,
   // Detects that the operator has changed the pepper: keys that were hashed with another pepper do not work.
   "CREATE TABLE pepper_check (value TEXT NOT NULL) STRICT;",
+  `ALTER TABLE api_key ADD COLUMN expires_at INTEGER;
+   ALTER TABLE api_key ADD COLUMN account TEXT;
+   CREATE INDEX api_key_expires ON api_key (expires_at) WHERE expires_at IS NOT NULL;`,
 ];
 
 export function databaseFile(folder: string): string {
@@ -86,8 +90,35 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
       throw error;
     }
   } catch (error) {
-    throw new StoreUnusable(`${file} cannot be used: ${(error as Error).message}`, { cause: error });
+    throw unusable(file, error);
   }
+}
+
+/**
+ * Reads a database without changing its folder. Reads older versions as they are, so tables and columns may be missing. Throws
+ * StoreUnusable.
+ */
+export function readDatabase<T>(file: string, read: (database: DatabaseSync) => T): T {
+  const isIdle = () => !existsSync(`${file}-wal`);
+  const wasIdle = isIdle();
+  const url = pathToFileURL(file);
+  if (wasIdle) {
+    // Nobody uses the database. SQLite would create its other files also to read.
+    url.searchParams.set("immutable", "1");
+  }
+  let result: T;
+  try {
+    using database = new DatabaseSync(url, { readOnly: true, timeout: defaultBusyMaxMs });
+    refuseNewer(database);
+    result = read(database);
+  } catch (error) {
+    throw unusable(file, error);
+  }
+  return wasIdle && !isIdle() ? readDatabase(file, read) : result;
+}
+
+function unusable(file: string, cause: unknown): StoreUnusable {
+  return new StoreUnusable(`${file} cannot be used: ${(cause as Error).message}`, { cause });
 }
 
 /** Run all statements within `read` or `write`, which retry while another process has locked the database. */
@@ -204,17 +235,22 @@ function migrate(database: DatabaseSync): void {
   }
   // If two processes start at the same time, the second process waits here, and then finds the new version.
   transaction(database, () => {
-    const version = versionOf(database);
-    if (version > migrations.length) {
-      throw new NewerDatabase(
-        `it was written by a newer Kibitz (version ${version}, this one knows ${migrations.length})`,
-      );
-    }
-    for (const migration of migrations.slice(version)) {
+    for (const migration of migrations.slice(refuseNewer(database))) {
       database.exec(migration);
     }
     database.exec(`PRAGMA user_version = ${migrations.length}`);
   });
+}
+
+/** Returns the version of the database. */
+function refuseNewer(database: DatabaseSync): number {
+  const version = versionOf(database);
+  if (version > migrations.length) {
+    throw new NewerDatabase(
+      `it was written by a newer Kibitz (version ${version}, this one knows ${migrations.length})`,
+    );
+  }
+  return version;
 }
 
 function versionOf(database: DatabaseSync): number {

@@ -1,12 +1,12 @@
 import { keyRules } from "../key-rules.ts";
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
-import type { Database } from "./database.ts";
+import { type Database, readDatabase } from "./database.ts";
 
 export function createSqliteKeyStore(database: Database): KeyStore {
   const insert = database.prepare(
     `INSERT INTO api_key
-       (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at, issued_within, idempotency_key)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at, expires_at, account, issued_within, idempotency_key)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const window = "created_at > :since AND created_at < :until ORDER BY created_at DESC LIMIT 1";
   const nthOfAddress = database.prepare(
@@ -25,18 +25,25 @@ export function createSqliteKeyStore(database: Database): KeyStore {
   const byId = database.prepare("SELECT * FROM api_key WHERE id = ?");
   const all = database.prepare("SELECT * FROM api_key ORDER BY created_at, id");
   const revoke = database.prepare("UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?");
+  const change = database.prepare("UPDATE api_key SET name = ?, plan = ?, expires_at = ? WHERE id = ?");
+  const plans = database.prepare(
+    "SELECT plan, count(*) AS count FROM api_key WHERE revoked_at IS NULL GROUP BY plan",
+  );
   const touch = database.prepare(
     "UPDATE api_key SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?",
   );
   const ended = database.prepare(
-    `SELECT rowid FROM api_key WHERE revoked_at < :revokedBefore
-     UNION ALL
+    `SELECT rowid FROM api_key WHERE revoked_at < :endedBefore
+     UNION
+     SELECT rowid FROM api_key WHERE expires_at < :endedBefore
+     UNION
      SELECT rowid FROM api_key
      WHERE issued_to IS NOT NULL AND max(created_at, coalesce(last_used_at, 0)) < :unusedSince
      LIMIT :max`,
   );
   const forget = database.prepare("DELETE FROM api_key WHERE rowid = ?");
   const pepperCheck = database.prepare("SELECT value FROM pepper_check");
+  const anyValid = database.prepare("SELECT 1 FROM api_key WHERE revoked_at IS NULL LIMIT 1");
   const forgetPepperCheck = database.prepare(
     "DELETE FROM pepper_check WHERE NOT EXISTS (SELECT 1 FROM api_key WHERE revoked_at IS NULL)",
   );
@@ -46,9 +53,9 @@ export function createSqliteKeyStore(database: Database): KeyStore {
 
   const isFull = (max: number) => Number(kept.get()?.kept) >= max;
 
-  function forgetEnded({ revokedBefore, unusedSince }: EndedKeys, max: number): number {
+  function forgetEnded({ endedBefore, unusedSince }: EndedKeys, max: number): number {
     return ended
-      .all({ revokedBefore, unusedSince, max })
+      .all({ endedBefore, unusedSince, max })
       .reduce((sum, { rowid }) => sum + Number(forget.run(Number(rowid)).changes), 0);
   }
 
@@ -105,6 +112,24 @@ export function createSqliteKeyStore(database: Database): KeyStore {
     return undefined;
   }
 
+  function add(record: KeyRecord, terms?: IssueTerms): void {
+    const { id, hash, name, plan, createdAt, issuedTo, lastUsedAt, revokedAt, expiresAt, account } = record;
+    insert.run(
+      id,
+      hash,
+      name ?? null,
+      plan,
+      createdAt,
+      issuedTo ?? null,
+      lastUsedAt ?? null,
+      revokedAt ?? null,
+      expiresAt ?? null,
+      account ?? null,
+      terms?.network?.name ?? null,
+      terms?.idempotencyKey ?? null,
+    );
+  }
+
   return {
     async create(record, terms) {
       // Do not wait for the disk: after a power failure, the client can renew its key again.
@@ -120,26 +145,35 @@ export function createSqliteKeyStore(database: Database): KeyStore {
         if (outcome) {
           return outcome;
         }
-        const { id, hash, name, plan, createdAt, issuedTo, lastUsedAt, revokedAt } = record;
-        insert.run(
-          id,
-          hash,
-          name ?? null,
-          plan,
-          createdAt,
-          issuedTo ?? null,
-          lastUsedAt ?? null,
-          revokedAt ?? null,
-          terms?.network?.name ?? null,
-          terms?.idempotencyKey ?? null,
-        );
+        add(record, terms);
         return { kind: "created" };
       });
     },
+    createAll: (records) =>
+      database.write(() => {
+        for (const record of records) {
+          add(record);
+        }
+      }),
     findByHash: (hash) => database.read(() => recordFromRow(byHash.get(hash))),
     findById: (id) => database.read(() => recordFromRow(byId.get(id))),
     list: () => database.read(() => all.all().flatMap((row) => recordFromRow(row) ?? [])),
     revoke: (id, at) => database.write(() => revoke.run(at, id).changes > 0),
+    update: (id, { name, plan, expiresAt }) =>
+      database.write(() => {
+        const before = recordFromRow(byId.get(id));
+        if (before === undefined || before.revokedAt !== undefined) {
+          return undefined;
+        }
+        const after: KeyRecord = {
+          ...before,
+          name: changed(before.name, name),
+          plan: plan ?? before.plan,
+          expiresAt: changed(before.expiresAt, expiresAt),
+        };
+        change.run(after.name ?? null, after.plan, after.expiresAt ?? null, id);
+        return { before, after };
+      }),
     touch: (uses) =>
       database.write(() => {
         for (const [id, at] of uses) {
@@ -150,6 +184,13 @@ export function createSqliteKeyStore(database: Database): KeyStore {
       const some = await database.read(() => ended.get({ ...endedKeys, max: 1 }) !== undefined);
       return some ? database.write(() => forgetEnded(endedKeys, max)) : 0;
     },
+    countByPlan: () =>
+      database.read(() => new Map(plans.all().map(({ plan, count }) => [String(plan), Number(count)]))),
+    pepperCheck: () =>
+      database.read(() => {
+        const kept = pepperCheck.get()?.value;
+        return kept === undefined || anyValid.get() === undefined ? undefined : String(kept);
+      }),
     async keepPepperCheck(value) {
       const kept = () => String(pepperCheck.get()?.value);
       // Do not write if the pepper is unchanged, because the disk may be full.
@@ -164,19 +205,47 @@ export function createSqliteKeyStore(database: Database): KeyStore {
   };
 }
 
+export interface StoredKeys {
+  readonly records: readonly KeyRecord[];
+  /** Undefined if any pepper may be used. */
+  readonly pepperCheck: string | undefined;
+}
+
+/** Reads all keys without changing the database. Throws StoreUnusable. */
+export function readSqliteKeys(file: string): StoredKeys {
+  return readDatabase(file, (database) => {
+    const rows = database.prepare("SELECT * FROM api_key ORDER BY created_at, id").all();
+    const records = rows.flatMap((row) => recordFromRow(row) ?? []);
+    const hasCheck = database.prepare("SELECT 1 FROM sqlite_schema WHERE name = 'pepper_check'").get();
+    const value = hasCheck && database.prepare("SELECT value FROM pepper_check").get()?.value;
+    const isAny = value === undefined || records.every(({ revokedAt }) => revokedAt !== undefined);
+    return { records, pepperCheck: isAny ? undefined : String(value) };
+  });
+}
+
+/** Null removes the value, and undefined keeps the value. */
+function changed<T>(before: T | undefined, value: T | null | undefined): T | undefined {
+  return value === undefined ? before : (value ?? undefined);
+}
+
 type Row = ReturnType<ReturnType<Database["prepare"]>["get"]>;
 
+/** Also reads rows of older databases, which lack columns. */
 function recordFromRow(row: Row): KeyRecord | undefined {
+  const textOf = (value: unknown) => (value === null || value === undefined ? undefined : String(value));
+  const numberOf = (value: unknown) => (value === null || value === undefined ? undefined : Number(value));
   return (
     row && {
       id: String(row.id),
       hash: String(row.hash),
-      name: row.name === null ? undefined : String(row.name),
+      name: textOf(row.name),
       plan: String(row.plan),
       createdAt: Number(row.created_at),
-      issuedTo: row.issued_to === null ? undefined : String(row.issued_to),
-      lastUsedAt: row.last_used_at === null ? undefined : Number(row.last_used_at),
-      revokedAt: row.revoked_at === null ? undefined : Number(row.revoked_at),
+      issuedTo: textOf(row.issued_to),
+      lastUsedAt: numberOf(row.last_used_at),
+      revokedAt: numberOf(row.revoked_at),
+      expiresAt: numberOf(row.expires_at),
+      account: textOf(row.account),
     }
   );
 }

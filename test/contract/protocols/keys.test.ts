@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from "vitest";
 import { createApiKey } from "../../../src/access/keys.ts";
 import { runKibitz } from "../../cli/run-kibitz.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
@@ -338,6 +338,13 @@ describe("the command line while a server runs", () => {
       KIBITZ_DATA_DIR: dataDir,
       KIBITZ_KEY_PEPPER: "canary pepper, never to be seen",
     });
+  /** A key expires only if it has expired by the wall clock and by the monotonic clock. */
+  async function passOnAllClocks(ms: number): Promise<void> {
+    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + ms });
+    onTestFinished(() => void vi.useRealTimers());
+    passMs(ms);
+    await sleep(200);
+  }
   const statusOf = async (key: string) => (await get(`${keysUrl()}/self`, { headers: bearer(key) })).status;
 
   test("a key from `kibitz keys` works at once, and stops working within 5 seconds after it was revoked", async () => {
@@ -349,6 +356,38 @@ describe("the command line while a server runs", () => {
     passMs(4800);
     await sleep(200);
     expect(await statusOf(key)).toBe(401);
+  });
+
+  test("a change by `kibitz keys update` is in force within 5 seconds, and an end makes the key invalid", async () => {
+    const { key, id } = JSON.parse((await kibitz("create", "--name", "before", "--json")).stdout);
+    const self = async () => (await get(`${keysUrl()}/self`, { headers: bearer(key) })).body;
+    expect(await self()).toMatchObject({ id, name: "before" });
+    expect(await kibitz("update", id, "--name", "after", "--expires", "90d")).toMatchObject({ code: 0 });
+    passMs(4800);
+    await sleep(200);
+    expect(await self()).toMatchObject({ id, name: "after" });
+    await passOnAllClocks(90 * 86_400_000);
+    expect(await self()).toMatchObject({
+      code: "invalid_api_key",
+      detail: expect.stringMatching(/expired: it was valid until 20/),
+    });
+  });
+
+  test("after `kibitz keys rotate --overlap`, both keys work and share their limits, until the earlier key ends", async () => {
+    const { key, id } = JSON.parse((await kibitz("create", "--json")).stdout);
+    const evaluate = async (used: string) => {
+      const headers = { "Content-Type": "application/json", ...bearer(used), ...newCaller() };
+      const { status } = await post(`${app.url}/v1/eval`, { fen: startFen, depth: 1 }, headers);
+      const { body } = await get(`${keysUrl()}/self`, { headers: bearer(used) });
+      return [status, status === 200 ? remainingOf(body, "minute") : undefined];
+    };
+    expect(await evaluate(key)).toEqual([200, 239]);
+    const rotated = JSON.parse((await kibitz("rotate", id, "--overlap", "2h", "--json")).stdout);
+    expect(await evaluate(rotated.key)).toEqual([200, 238]);
+    expect(await evaluate(key)).toEqual([200, 237]);
+    await passOnAllClocks(2 * 3_600_000 + 5000);
+    expect(await evaluate(key)).toEqual([401, undefined]);
+    expect((await evaluate(rotated.key))[0]).toBe(200);
   });
 
   test("`kibitz keys list` shows the time of the last use of a key", async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from "vitest";
+import { runKibitz } from "../../cli/run-kibitz.ts";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { describeWith } from "../../support/needs.ts";
 import { newCaller } from "../../support/new-caller.ts";
@@ -61,6 +62,22 @@ describeWith("redis")("three nodes with one Redis", () => {
       expect(headers.get("ratelimit")).toBe(`"minute";r=0;t=${seconds}`);
     },
   );
+
+  test("a change by kibitz keys update in Redis is in force on three nodes within 5 seconds", async () => {
+    const kibitz = (...args: readonly string[]) =>
+      runKibitz(["keys", ...args], { KIBITZ_REDIS_URL: redis.url });
+    const { key, id } = JSON.parse((await kibitz("create", "--name", "before", "--json")).stdout);
+    const names = () =>
+      Promise.all(
+        nodes.map(async ({ url }) => {
+          const { body } = await get(`${url}/v1/keys/self`, { headers: { Authorization: `Bearer ${key}` } });
+          return body.name;
+        }),
+      );
+    expect(await names()).toEqual(["before", "before", "before"]);
+    await kibitz("update", id, "--name", "after");
+    await expect.poll(names, { timeout: 5000 }).toEqual(["after", "after", "after"]);
+  });
 
   test("three nodes with one Redis have one common window for the items of a batch and the cost of a review", async () => {
     const caller = jsonCaller();

@@ -132,7 +132,7 @@ function randomKey(random: Random, { id, at, hash }: { id: string; at: number; h
     quota: 1 + random.int(2),
     networkQuota: 1 + random.int(3),
     keptMax: 1 + random.int(3),
-    revokedBefore: at - 1000,
+    endedBefore: at - 1000,
     unusedSince: at - 2000,
   };
   const record = {

@@ -52,7 +52,7 @@ testWindows("the simulated Redis", openLimits);
 const parts: Redis[] = [];
 beforeAll(async () => {
   // A key store is opened without waiting, so connect before the tests.
-  for (let part = 0; part < 40; part++) {
+  for (let part = 0; part < 60; part++) {
     parts.push(await connect());
   }
 });
