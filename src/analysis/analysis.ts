@@ -87,6 +87,9 @@ export interface Warning {
   readonly field: string | undefined;
 }
 
+/** The code of the warning that a path was chosen on which only another version than `latest` runs. */
+export const engineVersionDiffers = "engine_version_differs";
+
 type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 
 export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {

@@ -12,6 +12,7 @@ import { type BeginWork, inTurns } from "../thread/time-slices.ts";
 import {
   type AllowedLimits,
   type AnalysisRequest,
+  engineVersionDiffers,
   requestBounds,
   searchLimitOf,
   type ValidatedRequest,
@@ -67,7 +68,12 @@ export function validateSearch(
       ...position.warnings.map(withWayOut),
       ...(position.terminal
         ? []
-        : warningsOf(request, limit, multipv, linesMaxOf(position, searchMoves), options.weakened)),
+        : [
+            ...limitWarnings(request, limit, allowed),
+            ...lineWarnings(multipv, linesMaxOf(position, searchMoves)),
+            ...engineWarnings(request, build, catalog),
+            ...(options.weakened ? [strengthLimited] : []),
+          ]),
     ],
   };
 }
@@ -191,39 +197,60 @@ function linesMaxOf({ legalMoveCount }: Position, searchMoves: ValidatedRequest[
     : { linesMax: named, because: `\`search_moves\` names only ${named} ${moves(named)}` };
 }
 
-function warningsOf(
+/** Names the largest limit that the plan of the caller allows. */
+function limitWarnings(
   { depth, nodes, movetimeMs }: AnalysisRequest,
   applied: SearchLimit,
-  multipv: number,
-  { linesMax, because }: LinesMax,
-  weakened: boolean,
+  { depthMax, nodesMax }: AllowedLimits,
 ): readonly Warning[] {
-  const warnings: Warning[] = [];
-  if (movetimeMs !== undefined && depth === undefined && nodes === undefined) {
-    const [field, limit] = applied.depth === undefined ? ["nodes", applied.nodes] : ["depth", applied.depth];
-    const more = field === "depth" ? "set a greater depth" : "set more nodes";
-    warnings.push({
+  if (movetimeMs === undefined || depth !== undefined || nodes !== undefined) {
+    return [];
+  }
+  const { field, limit, maximum, more } =
+    applied.depth === undefined
+      ? { field: "nodes", limit: applied.nodes, maximum: nodesMax, more: "more nodes" }
+      : { field: "depth", limit: applied.depth, maximum: depthMax, more: "greater depth" };
+  const wayOut =
+    limit === maximum
+      ? `Your plan allows no ${more}.`
+      : `To search longer, set \`${field}\` to at most ${maximum}.`;
+  return [
+    {
       code: `default_${field}_applied`,
-      message: `The default ${field} of ${limit} also applies and may end the search before movetime_ms; ${more} to search on.`,
+      message: `The default ${field} of ${limit} also applies and may end the search before movetime_ms. ${wayOut}`,
       field,
-    });
-  }
-  if (multipv > linesMax) {
-    warnings.push({
-      code: "multipv_reduced",
-      message: `${because}, so there are no more lines.`,
-      field: "multipv",
-    });
-  }
-  if (weakened) {
-    warnings.push({
-      code: "strength_limited",
-      message: "The engine is playing below full strength: the best move may differ from every line.",
-      field: "options",
-    });
-  }
-  return warnings;
+    },
+  ];
 }
+
+function lineWarnings(multipv: number, { linesMax, because }: LinesMax): readonly Warning[] {
+  return multipv > linesMax
+    ? [{ code: "multipv_reduced", message: `${because}, so there are no more lines.`, field: "multipv" }]
+    : [];
+}
+
+/** A path can select an older version than `latest`, which the caller may not notice. */
+function engineWarnings(
+  { engine, path }: AnalysisRequest,
+  build: EngineBuild,
+  { latest }: Catalog,
+): readonly Warning[] {
+  return engine === "latest" && build.id !== latest.id
+    ? [
+        {
+          code: engineVersionDiffers,
+          message: `The engine "${build.id}" answers, because the latest, "${latest.id}", cannot run on the path "${path}" here. To choose a version, set \`engine\`.`,
+          field: "path",
+        },
+      ]
+    : [];
+}
+
+const strengthLimited: Warning = {
+  code: "strength_limited",
+  message: "The engine is playing below full strength: the best move may differ from every line.",
+  field: "options",
+};
 
 /** Calls `check` between two time slices of a long game. If `check` throws, the promise rejects. */
 type PositionCache = (input: PositionInput, check?: () => void) => Promise<Validation>;

@@ -2,7 +2,12 @@ import type { MessageInitShape } from "@bufbuild/protobuf";
 import * as analysis from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import * as pb from "../../gen/chess/analysis/v1/game_pb.ts";
 import type { ReviewGameRequest } from "../../gen/chess/analysis/v1/game_service_pb.ts";
-import type { Analysis, AnalysisRequest, Warning } from "../analysis/analysis.ts";
+import {
+  type Analysis,
+  type AnalysisRequest,
+  engineVersionDiffers,
+  type Warning,
+} from "../analysis/analysis.ts";
 import type { Game } from "../game/game.ts";
 import type { BestMove, GameReview, MoveReview, Play, PlayerReview } from "../game/review.ts";
 import { summarizeReview } from "../game/summary.ts";
@@ -73,6 +78,7 @@ export function messageFromReview(
     search,
     warnings: [
       ...game.warnings,
+      ...(evaluated?.request.warnings.filter(({ code }) => code === engineVersionDiffers) ?? []),
       ...(evaluated && !evaluated.request.build.reproducible
         ? [notReproducible]
         : search.deterministic

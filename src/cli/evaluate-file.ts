@@ -5,6 +5,7 @@ import {
   type EvaluateBatchResponse,
   EvaluateBatchResponseSchema,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { engineVersionDiffers } from "../analysis/analysis.ts";
 import { problemMessage } from "../calls/convert-problem.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { createReorderBuffer } from "../calls/reorder-buffer.ts";
@@ -36,6 +37,7 @@ export async function evaluateFile(file: string, input: CommandInput): Promise<n
   const progress = createProgress(positions.length, host.stderr);
   const counts = { solved: 0, asked: 0, refused: 0, failed: 0 };
   const order = createReorderBuffer<string>();
+  const notes = new Set<string>();
   const onWait = (wait: Wait) => {
     progress.clear();
     printWait(wait, host.stderr);
@@ -65,11 +67,21 @@ export async function evaluateFile(file: string, input: CommandInput): Promise<n
     counts.asked += Number(solved !== undefined);
     counts.solved += Number(solved === true);
     print(answer, position, solved);
+    settingsNotesOf(answer).forEach((note) => void notes.add(note));
   }
   progress.clear();
+  host.stderr.write([...notes].map((note) => `kibitz: ${withoutControls(note)}\n`).join(""));
   printTotals(host.stderr, positions.length, counts);
   // Exit with `failure` if a valid position was not evaluated, because a retry may succeed.
   return counts.failed > 0 ? exitCode.failure : counts.refused > 0 ? exitCode.usage : exitCode.ok;
+}
+
+/** Returns the warnings about the settings, which are the same for all positions. */
+function settingsNotesOf({ outcome }: EvaluateBatchResponse): readonly string[] {
+  const warnings = outcome.case === "result" ? outcome.value.warnings : [];
+  return warnings
+    .filter(({ code }) => code === engineVersionDiffers || /^default_\w+_applied$/.test(code))
+    .map(({ message }) => message);
 }
 
 const writeAnswer = createMessageWriter(EvaluateBatchResponseSchema);

@@ -73,7 +73,9 @@ describe("a request", () => {
           depthMax: 20,
           nodesMax: 30,
         });
-      const warnings = [{ message: expect.stringContaining("default nodes of 30 also applies") }];
+      const warnings = [
+        { message: expect.stringMatching(/default nodes of 30 also applies.*no more nodes/) },
+      ];
       expect(await within({})).toMatchObject({ depth: undefined, nodes: 30, warnings: [] });
       expect(await within({ movetimeMs: 500 })).toMatchObject({ nodes: 30, warnings });
       expect(await within({ nodes: 40 })).toMatchObject({ nodes: 40 });
@@ -218,6 +220,12 @@ describe("a warning", () => {
     [{ fen: "4k3/8/8/8/8/7p/7P/4K2R w K - 0 1", multipv: 9 }, ["multipv_reduced"]],
     [{ options: { skill_level: 1 } }, ["strength_limited"]],
     [{ options: { skill_level: 20 } }, []],
+    [{ path: "native" }, ["engine_version_differs"]],
+    [{ path: "native", engine: "latest" }, ["engine_version_differs"]],
+    [{ path: "native", engine: "stockfish-18" }, []],
+    [{ path: "wasm" }, []],
+    [{ path: "auto" }, []],
+    [{ engine: "stockfish-19-lite", path: "wasm" }, []],
     [{ fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 3 9" }, []],
     [{ fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 4 9" }, ["no_history"]],
     [{ fen: "8/8/4k3/8/8/4K3/4P3/8 w - - 3 9", moves: ["Kd3"] }, []],
@@ -232,6 +240,39 @@ describe("a warning", () => {
     ],
   ])("the request %j has the warnings %j", async (overrides, codes) => {
     expect(await codesOf(overrides)).toEqual(codes);
+  });
+
+  test("the warning about another engine version names both versions and the way to choose one", async () => {
+    const { warnings } = await validate({ path: "native" });
+    expect(warnings).toEqual([
+      {
+        code: "engine_version_differs",
+        message:
+          'The engine "stockfish-18" answers, because the latest, "stockfish-19", cannot run on the path "native" here. To choose a version, set `engine`.',
+        field: "path",
+      },
+    ]);
+  });
+
+  test("the latest version on another path than its default has no warning about the engine version", async () => {
+    const engines = knownEngines([full, buildOf({ path: "native" }), native]);
+    for (const path of ["wasm", "native"] as const) {
+      expect((await validateRequest(requestOf({ path }), engines, allowed)).warnings).toEqual([]);
+    }
+  });
+
+  test.each([
+    [20, "To search longer, set `depth` to at most 20."],
+    [30, "To search longer, set `depth` to at most 30."],
+    [14, "Your plan allows no greater depth."],
+  ])("with a maximum depth of %i, the warning about the default depth says: %s", async (depthMax, words) => {
+    const { warnings } = await validateRequest(requestOf({ movetimeMs: 3000 }), knownEngines(builds), {
+      ...allowed,
+      depthMax,
+    });
+    expect(warnings).toMatchObject([
+      { code: "default_depth_applied", message: expect.stringContaining(words) },
+    ]);
   });
 
   test.each([
