@@ -10,6 +10,7 @@ import { createQuestionBook } from "./service/questions.ts";
 import { headingOf, rowTable } from "./service/row-tables.ts";
 import { measureRows, type Row } from "./service/rows.ts";
 import { measureStored } from "./service/stored.ts";
+import { measureTablebase } from "./service/tablebase-row.ts";
 import { lackOfWrk } from "./service/wrk.ts";
 
 const args = process.argv.slice(2);
@@ -39,6 +40,13 @@ const folder = makeDataFolder();
 const book = createQuestionBook(folder);
 const { slots, python } = options;
 const settings = { engine: firstEngine, slots, python, folder };
+
+if (options.kinds.includes("tablebase")) {
+  const text = `${describeMachine(args, engines, python)}\n\n${await measureTablebase(options, settings, book)}`;
+  console.log(text);
+  writeMeasured("tablebase", text);
+  process.exit();
+}
 
 const written: string[] = [];
 print(describeMachine(args, engines, python));

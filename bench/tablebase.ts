@@ -1,10 +1,8 @@
 /**
  * Measures look-ups in Syzygy tables. Usage: `node bench/tablebase.ts [FOLDER]`; by default, the tables of three and four men, which
- * are downloaded. Positions are random. `cached` look-ups find all blocks in memory, `cold` ones in the page cache of the system.
+ * are downloaded. Positions are random. `cached` look-ups find all blocks in memory, `cold` ones in the page cache of the system. The
+ * time in which the process waited for a core does not count.
  */
-import { readdirSync } from "node:fs";
-import type { Position } from "../src/chess/position.ts";
-import { validatePosition } from "../src/chess/validate-position.ts";
 import { openFiles } from "../src/tablebase/files.ts";
 import { materialFromName } from "../src/tablebase/material.ts";
 import { lookUpResult } from "../src/tablebase/table.ts";
@@ -12,65 +10,43 @@ import { openTablebase } from "../src/tablebase/tablebase.ts";
 import { createTimeSlicer } from "../src/thread/time-slices.ts";
 import { syzygyTables } from "../test/support/python-chess/syzygy-tables.ts";
 import { createRandom } from "../test/support/random.ts";
+import { startStopwatch } from "../test/support/stopwatch.ts";
+import { type BenchEnding, namesOfTables, randomEnding } from "./endings.ts";
 import { quantile } from "./service/statistics.ts";
 
 const folder = process.argv[2] ?? syzygyTables();
-const names = readdirSync(folder).flatMap((file) => (file.endsWith(".rtbw") ? [file.slice(0, -5)] : []));
+const names = namesOfTables(folder);
 const random = createRandom(1);
-const positions = Array.from({ length: 1000 }, () => randomPosition(random.pick(names)));
+const positions = Array.from({ length: 1000 }, () => randomEnding(random.pick(names), random));
 /** Not counted, because V8 compiles the code meanwhile. */
 const warmUps = 3;
 
-interface Sample {
-  readonly name: string;
-  readonly position: Position;
-}
-
-function randomPosition(name: string): Sample {
-  for (;;) {
-    const board = Array.from({ length: 64 }, () => "1");
-    for (const piece of name.replace(/v.*/, "") + name.replace(/.*v/, "").toLowerCase()) {
-      board[random.below(64)] = piece;
-    }
-    const ranks = Array.from({ length: 8 }, (_, rank) => board.slice(8 * rank, 8 * rank + 8).join(""));
-    const placement = ranks.map((rank) => rank.replaceAll(/1+/g, (empty) => String(empty.length))).join("/");
-    const fen = `${placement} ${random.pick(["w", "b"])} - - 0 1`;
-    const validation = validatePosition({ fen, moves: [], chess960: false });
-    if (
-      validation.kind === "position" &&
-      validation.position.board.board.occupied.size() === name.length - 1
-    ) {
-      return { name, position: validation.position };
-    }
-  }
-}
-
-async function measure(label: string, run: (sample: Sample) => Promise<unknown>, rounds = 1): Promise<void> {
+async function measure(
+  label: string,
+  run: (sample: BenchEnding) => Promise<unknown>,
+  rounds = 1,
+): Promise<void> {
   const times: number[] = [];
-  const cpu = process.cpuUsage();
   for (let round = 0; round < rounds; round++) {
     for (const sample of positions) {
-      const begun = performance.now();
+      const elapsedMs = startStopwatch();
       await run(sample);
-      times.push((performance.now() - begun) * 1000);
+      times.push(elapsedMs() * 1000);
     }
   }
-  const { user, system } = process.cpuUsage(cpu);
   const sorted = times.toSorted((a, b) => a - b);
   const [p50, p99] = [0.5, 0.99].map((share) => quantile(sorted, share).toFixed(0));
-  console.log(
-    `${label}: p50 ${p50} µs, p99 ${p99} µs, processor ${((user + system) / times.length).toFixed(0)} µs`,
-  );
+  console.log(`${label}: p50 ${p50} µs, p99 ${p99} µs`);
 }
 
 const files = await openFiles([folder]);
-const lookUp = async ({ name, position }: Sample) => {
+const lookUp = async ({ name, position }: BenchEnding) => {
   const { isSymmetric = false } = materialFromName(name) ?? {};
   return lookUpResult({ ...(await files.open(name, "wdl")), isSymmetric, isSwapped: false }, position.board);
 };
 await using tablebase = await openTablebase([folder]);
-const probe = ({ position }: Sample) => tablebase.probe(position);
-const probeMoves = ({ position }: Sample) => tablebase.probeMoves(position);
+const probe = ({ position }: BenchEnding) => tablebase.probe(position);
+const probeMoves = ({ position }: BenchEnding) => tablebase.probeMoves(position);
 for (let round = 0; round < warmUps; round++) {
   for (const sample of positions) {
     await lookUp(sample);
@@ -85,7 +61,7 @@ for (const label of ["a probe, cold", "a probe of all moves, cold"]) {
   await using cold = await openTablebase([folder]);
   // The heads of all tables are in memory, and a few blocks.
   for (const name of names) {
-    await cold.probe(randomPosition(name).position);
+    await cold.probe(randomEnding(name, random).position);
   }
   await measure(label, ({ position }) =>
     label.includes("moves") ? cold.probeMoves(position) : cold.probe(position),
@@ -94,12 +70,11 @@ for (const label of ["a probe, cold", "a probe of all moves, cold"]) {
 
 const beginWork = createTimeSlicer();
 const beats: number[] = [];
-let last = performance.now();
+let elapsedMs = startStopwatch();
 let isOver = false;
 const beat = () => {
-  const now = performance.now();
-  beats.push(now - last);
-  last = now;
+  beats.push(elapsedMs());
+  elapsedMs = startStopwatch();
   if (!isOver) {
     setImmediate(beat);
   }

@@ -15,7 +15,8 @@ npm run bench -- --full                more depths, callers and rounds, and WebA
 
 With one of the next five options, or with --beside, the tables are only printed.
 
-  --rows new,repeated,cached,stored    which tables; \`--rows engine\` compares the builds of Stockfish, and is written to docs/measured.md
+  --rows new,repeated,cached,stored    which tables. \`--rows engine\` compares the builds of Stockfish, and \`--rows tablebase\` measures endgame tables;
+                                       both are written to docs/measured.md
   --depths 1,8   --callers 1,8         which cells
   --paths native,wasm
   --peers ${Object.keys(peers).join(",")}
@@ -35,7 +36,7 @@ export type RowKind = "new" | "repeated" | "cached" | "stored";
 export interface BenchOptions {
   /** True if the run makes all measurements. Only a complete run replaces the published tables. */
   readonly allCells: boolean;
-  readonly kinds: readonly (RowKind | "engine")[];
+  readonly kinds: readonly (RowKind | "engine" | "tablebase")[];
   readonly depths: readonly number[];
   readonly callers: readonly number[];
   readonly paths: readonly EnginePath[];
@@ -69,10 +70,10 @@ export function readOptions(args: readonly string[]): BenchOptions {
     allCells: [values.rows, values.depths, values.callers, values.paths, values.peers, values.beside].every(
       (value) => value === undefined,
     ),
-    kinds: list<RowKind | "engine">(
+    kinds: list<RowKind | "engine" | "tablebase">(
       values.rows,
       ["new", "repeated", "cached", "stored"],
-      among("new", "repeated", "cached", "stored", "engine"),
+      among("new", "repeated", "cached", "stored", "engine", "tablebase"),
     ),
     depths: list(values.depths, full ? [1, 8, 14] : [8, 14], integer),
     callers: list(values.callers, full ? [1, 8, 64] : [1, 8], integer),

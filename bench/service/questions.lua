@@ -1,4 +1,4 @@
--- A script for wrk. Sends the JSON bodies of a file, one per line, and prints the results as one line of JSON.
+-- A script for wrk. Sends the JSON bodies of a file, one per line, or requests the paths in the file, and prints the results as one line of JSON.
 --
 --     wrk ... -s questions.lua <url> -- <file>
 
@@ -15,7 +15,8 @@ end
 
 function init(args)
   for line in io.lines(args[1]) do
-    table.insert(questions, wrk.format(nil, nil, nil, line))
+    local is_path = line:sub(1, 1) == "/"
+    table.insert(questions, is_path and wrk.format("GET", line) or wrk.format(nil, nil, nil, line))
   end
   count = #questions
 end
