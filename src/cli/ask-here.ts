@@ -76,15 +76,15 @@ async function open(
     engine: typeof engine === "string" ? engine : "latest",
     path: path === "native" || path === "wasm" ? path : "auto",
   } as const;
+  const tables = openTables(config, log, opened);
   const engines = opened.use(await openEngines(config, log, signal, { asked: wanted }));
-  const tablebase = opened.use(await openTables(config, log));
   const dataDir = host.env.KIBITZ_DATA_DIR ? config.dataDir : cacheFolderOf(host);
   const answers = { storeMb: config.storeMb, dataDir };
   const store = stores || hasStore(answers) ? openStore(answers, { info, warn: info }) : undefined;
   opened.use(store);
   const service = createService(engines, await createLocalAccess(), config, log, {
     store,
-    tablebase,
+    tablebase: await tables,
     tablesMaxWaitMs,
   });
   const kept = opened.move();

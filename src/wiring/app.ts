@@ -41,6 +41,7 @@ import { createReadiness } from "./readiness.ts";
 import type { SharingTimes } from "./redis.ts";
 import type { Service } from "./service.ts";
 import type { Config } from "./settings.ts";
+import { openTables } from "./tablebase.ts";
 
 type ServiceMetrics = Pick<Metrics, "meter" | "watch"> & Partial<Pick<MetricsServer, "serveProbes">>;
 
@@ -168,8 +169,12 @@ export async function startApp(
     access = stores.access;
     listener.answerWith(handlersIn({ access, tools }, pages));
 
+    const tables = openTables(config, log, open);
     const engines = await opening;
-    const opened = open.use(await openService(config, log, engines, stores, { ...shared, port, reportCall }));
+    const tablebase = await tables;
+    const opened = open.use(
+      await openService(config, log, engines, stores, { ...shared, port, reportCall, tablebase }),
+    );
     const { service } = opened;
     if (metrics) {
       watchService(metrics, service, engines, access, degraded);

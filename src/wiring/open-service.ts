@@ -4,6 +4,7 @@ import type { Engines } from "../engine/engines.ts";
 import { KibitzError } from "../errors/errors.ts";
 import type { Log } from "../log/log.ts";
 import type { Meter } from "../metrics/meter.ts";
+import type { Tablebase } from "../tablebase/tablebase.ts";
 import { after, every, type Timer } from "../time/time.ts";
 import { accessTimes, type OpenAccessOptions, openAccess } from "./access.ts";
 import type { Degraded } from "./degraded.ts";
@@ -12,7 +13,6 @@ import { connectRedis, type SharingTimes } from "./redis.ts";
 import { createService, type Service } from "./service.ts";
 import type { Config } from "./settings.ts";
 import { openStore } from "./store.ts";
-import { openTables } from "./tablebase.ts";
 
 const serviceTimes = {
   ...accessTimes,
@@ -62,9 +62,10 @@ export async function openStores(
 interface OpenServiceOptions extends Pick<OpenStoresOptions, "degraded" | "meter" | "times"> {
   readonly port: number;
   readonly reportCall: ReportCall;
+  readonly tablebase: Tablebase;
 }
 
-/** Disposing of the service closes the engines, the endgame tables and the stored answers. */
+/** Disposing of the service closes the engines and the stored answers. */
 interface OpenService extends AsyncDisposable {
   readonly service: Service;
   /**
@@ -74,19 +75,18 @@ interface OpenService extends AsyncDisposable {
   endCalls(answered: (maxMs: number) => Promise<void>): Promise<void>;
 }
 
-/** Opens what the calls need besides the stores. If this fails, all that was opened is closed, and the engines too. */
+/** Opens what the calls need besides the stores. If this fails, the engines and the stored answers are closed. */
 export async function openService(
   config: Config,
   log: Log,
   engines: Engines,
   { access, node }: OpenStores,
-  { port, degraded, reportCall, meter, times }: OpenServiceOptions,
+  { port, degraded, reportCall, tablebase, meter, times }: OpenServiceOptions,
 ): Promise<OpenService> {
   const { drainMs, answerMaxMs } = { ...serviceTimes, ...times };
   await using open = new AsyncDisposableStack();
   const store = open.use(openStore(config, log, degraded));
   open.use(engines);
-  const tablebase = open.use(await openTables(config, log));
   const ending = new AbortController();
   const service = createService(engines, access, config, log, {
     ending: ending.signal,

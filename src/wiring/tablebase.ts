@@ -3,14 +3,19 @@ import type { Log } from "../log/log.ts";
 import { openTablebase, type Tablebase } from "../tablebase/tablebase.ts";
 import type { Config } from "./settings.ts";
 
-/** Opens the endgame tables. A folder that cannot be read is a warning. Without the setting, only finished games are known. */
+/**
+ * Opens the endgame tables until `open` is disposed. A folder that cannot be read is a warning. Without the setting, only finished
+ * games are known. Call this before the engines are ready: to list hundreds of tables takes as long as the start of an engine.
+ */
 export function openTables(
   { syzygy = [] }: Pick<Config, "syzygy">,
   log: Pick<Log, "warn">,
+  open: AsyncDisposableStack,
 ): Promise<Tablebase> {
-  return openTablebase(syzygy, {
+  const opening = openTablebase(syzygy, {
     onProblem: (path, problem) => log.warn({ path }, `endgame table: ${path} ${problem}`),
   });
+  return open.adopt(opening, async () => (await opening)[Symbol.asyncDispose]());
 }
 
 /** Each file that was used stays open. */

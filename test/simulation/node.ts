@@ -23,6 +23,7 @@ import { loadConfig } from "../../src/wiring/config.ts";
 import { createDegraded } from "../../src/wiring/degraded.ts";
 import { notServing, openService, openStores } from "../../src/wiring/open-service.ts";
 import type { Service } from "../../src/wiring/service.ts";
+import { openTables } from "../../src/wiring/tablebase.ts";
 import type { Clock } from "./clock.ts";
 import { createSimulatedEngines, type EngineWatch } from "./engine.ts";
 import type { EngineFault } from "./engine-faults.ts";
@@ -171,9 +172,10 @@ export function startNode({
     const stores = open.use(await openStores(config, log, shared));
     access = stores.access;
     watch.opened(number, access);
+    const tablebase = await openTables(config, log, open);
     running = await opening;
     const opened = open.use(
-      await openService(config, log, running, stores, { ...shared, port: 8080, reportCall }),
+      await openService(config, log, running, stores, { ...shared, port: 8080, reportCall, tablebase }),
     );
     admit = createAdmitCall(access, () => false);
     service = opened.service;
