@@ -32,7 +32,7 @@ const mayImport: Readonly<Record<string, readonly string[]>> = {
   services: ["calls", "access", "analysis", "engine", "game", "tablebase", "chess"],
   "protocols/json": ["calls", "http", "access"],
   "protocols/connect": ["calls", "http", "access"],
-  "protocols/mcp": ["calls", "http", "access"],
+  "protocols/mcp": ["calls", "http", "access", "chess"],
 };
 
 /** Maps a module or a single file of the page to its allowed imports. A module may always import its own files. */

@@ -89,13 +89,18 @@ function opposite(number: number): number {
   return 0 - number;
 }
 
+/** The category is the word of the API. */
+interface TablebaseResult extends KnownResult {
+  readonly category: string;
+}
+
 interface SummaryInput {
   /** From White's point of view. */
   readonly score: Score;
   readonly bestMoveSan: string | undefined;
   readonly terminal: Terminal | undefined;
   /** What endgame tables know. The category `draw` is a draw without the fifty-move rule. */
-  readonly tablebase: (KnownResult & { readonly category: string }) | undefined;
+  readonly tablebase: TablebaseResult | undefined;
   readonly turn: Color;
 }
 
@@ -118,7 +123,9 @@ export function summarize(input: SummaryInput): string {
   if (terminal) {
     return sentenceOfTerminal(terminal);
   }
-  const { sentence, ahead } = tablebase ? sentenceOfTablebase(tablebase) : sentenceOfScore(score);
+  const { sentence, ahead } = tablebase
+    ? { sentence: `${tablebaseText(tablebase)}.`, ahead: tablebase.winner }
+    : sentenceOfScore(score);
   if (bestMoveSan === undefined) {
     return sentence;
   }
@@ -139,14 +146,10 @@ interface Sentence {
   readonly ahead: Color | undefined;
 }
 
-function sentenceOfTablebase({ winner, category }: SummaryInput["tablebase"] & {}): Sentence {
-  const result =
-    winner !== undefined
-      ? `${names[winner]} wins`
-      : category === "draw"
-        ? "Draw"
-        : "Draw by the fifty-move rule";
-  return { sentence: `${result} (tablebase).`, ahead: winner };
+/** Examples: `White wins (tablebase)`, `Draw by the fifty-move rule (tablebase)`. */
+export function tablebaseText({ winner, category }: TablebaseResult): string {
+  const draw = category === "draw" ? "Draw" : "Draw by the fifty-move rule";
+  return `${winner === undefined ? draw : `${names[winner]} wins`} (tablebase)`;
 }
 
 function sentenceOfScore({ value, bound }: Score): Sentence {

@@ -2,7 +2,7 @@ import type { DescMethod } from "@bufbuild/protobuf";
 import { AnalysisService } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Plain } from "../../text/json.ts";
 import type { Caller } from "./caller.ts";
-import { type NamedMove, type PlainScore, scoreText } from "./text.ts";
+import { type NamedMove, type PlainScore, type PlainTablebase, scoreText, verdictText } from "./text.ts";
 import type { Report } from "./tool.ts";
 
 export interface PlainEvaluation {
@@ -20,6 +20,7 @@ export interface PlainEvaluation {
   };
   readonly warnings: readonly { readonly code: string; readonly message: string }[];
   readonly summary: string;
+  readonly tablebase: PlainTablebase | null;
 }
 
 /** A line of an evaluation. The line with rank 1 is the best line for the side to move. */
@@ -58,6 +59,7 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
     }
     if (evaluation) {
       last = evaluation;
+      const { score, tablebase } = evaluation;
       const { depth, limits } = evaluation.search;
       if (depth <= reported) {
         continue;
@@ -67,7 +69,7 @@ export async function evaluate(request: Plain, caller: Caller, report?: Report):
       report({
         progress: depth,
         ...(limits.depth !== null && { total: limits.depth }),
-        message: `depth ${depth}: ${scoreText(evaluation.score)}${best}`,
+        message: `depth ${depth}: ${verdictText(score, tablebase)}${best}`,
       });
     }
   }

@@ -49,6 +49,17 @@ export function shaped(value: unknown, schema: Schema): unknown {
 
 const text = { type: "string" };
 
+const tableResult = {
+  category: {
+    type: "string",
+    enum: ["win", "cursed_win", "draw", "blessed_loss", "loss"],
+    description:
+      "For the side to move there. The fifty-move rule makes a draw of cursed_win and blessed_loss.",
+  },
+  winner: { type: ["string", "null"], enum: ["white", "black", null] },
+  dtz_plies: { type: ["integer", "null"], description: "Plies to the next capture, pawn move or mate." },
+};
+
 export const result = {
   text,
   integer: { type: "integer" },
@@ -59,6 +70,10 @@ export const result = {
     mate: { type: ["integer", "null"], description: "Moves to mate, + is White's." },
     win_percent: { type: "number", description: "White's chances, 0 to 100." },
   }),
+  /** What endgame tables know for certain. */
+  tablebase: nullable(objectSchema({ ...tableResult, men: { type: "integer" } })),
+  /** What endgame tables know of the position after a move. */
+  tablebaseAfter: nullable(objectSchema(tableResult)),
   gameOver: nullable(objectSchema({ reason: text, winner: nullable(text), result: text })),
 } satisfies Record<string, Schema>;
 

@@ -1,3 +1,5 @@
+import { tablebaseText } from "../../chess/score.ts";
+
 /** The maximum length of an answer in characters. It is short, because users pay for the text that their models read. */
 const textMaxCharacters = 4000;
 
@@ -66,6 +68,20 @@ export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainSco
   // `bound` is from White's point of view. A lower bound for White is an upper bound for Black.
   const limit = bound === "exact" ? "" : (bound === "lower") === isWhite ? "at least " : "at most ";
   return `${isWhite ? "White" : "Black"} ${limit}+${pawns.replace("-", "")}`;
+}
+
+/** What endgame tables know of a position, in plain JSON. */
+export interface PlainTablebase {
+  readonly category: string;
+  readonly winner: "white" | "black" | null;
+  readonly dtz_plies: number | null;
+}
+
+/** Returns the result that endgame tables know, or the score. */
+export function verdictText(score: PlainScore, tablebase: PlainTablebase | null | undefined): string {
+  return tablebase
+    ? tablebaseText({ category: tablebase.category, winner: tablebase.winner ?? undefined })
+    : scoreText(score);
 }
 
 export function moveText({ san, uci }: NamedMove): string {

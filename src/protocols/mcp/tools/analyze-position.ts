@@ -2,7 +2,16 @@ import { numbered } from "../../../text/numbered-moves.ts";
 import { readGameArguments } from "../arguments.ts";
 import { evaluate, type PlainEvaluation, type PlainLine, shownScore } from "../evaluation.ts";
 import { answerSchema, argument, boundsOf, listOf, nullable, objectSchema, result } from "../schema.ts";
-import { describePosition, moveText, notesText, scoreText, textOf } from "../text.ts";
+import {
+  describePosition,
+  halfMovesText,
+  moveText,
+  notesText,
+  type PlainTablebase,
+  scoreText,
+  textOf,
+  verdictText,
+} from "../text.ts";
 import type { Tool, ToolAnswer } from "../tool.ts";
 
 const inputSchema = objectSchema(
@@ -42,7 +51,8 @@ const inputSchema = objectSchema(
 
 const outputSchema = answerSchema({
   summary: result.text,
-  score: result.score,
+  score: { ...result.score, description: "The engine's, but for win_percent where tablebase is set." },
+  tablebase: { ...result.tablebase, description: "The certain result of an endgame with few men." },
   best_move: nullable(result.move),
   lines: listOf(
     objectSchema({
@@ -97,9 +107,17 @@ function answerOf(found: PlainEvaluation, pgnWarnings: readonly string[]): ToolA
   };
 }
 
-function verdictOf({ score, best_move: best }: PlainEvaluation): string {
-  const chances = `White's winning chances ${score.win_percent} %`;
-  return `${scoreText(score)} (${chances}).${best ? ` Best move: ${moveText(best)}.` : ""}`;
+function verdictOf({ score, best_move: best, tablebase }: PlainEvaluation): string {
+  const verdict = tablebase
+    ? [verdictText(score, tablebase), ...distanceOf(tablebase), `the engine says ${scoreText(score)}`].join(
+        "; ",
+      )
+    : `${scoreText(score)} (White's winning chances ${score.win_percent} %)`;
+  return `${verdict}.${best ? ` Best move: ${moveText(best)}.` : ""}`;
+}
+
+function distanceOf({ dtz_plies: plies }: PlainTablebase): readonly string[] {
+  return plies === null ? [] : [`about ${halfMovesText(plies)} to the next capture, pawn move or mate`];
 }
 
 const pliesShown = (lines: number) => (lines > 4 ? 6 : 10);

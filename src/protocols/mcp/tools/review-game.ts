@@ -12,8 +12,10 @@ import {
   type NamedMove,
   notesText,
   type PlainScore,
+  type PlainTablebase,
   scoreText,
   textOf,
+  verdictText,
 } from "../text.ts";
 import type { Report, Tool, ToolAnswer } from "../tool.ts";
 
@@ -57,6 +59,10 @@ const outputSchema = answerSchema({
       san: result.text,
       uci: result.text,
       score: { ...result.score, description: "After the move." },
+      tablebase: {
+        ...result.tablebase,
+        description: "The certain result after the move, by endgame tables. The move is judged by it.",
+      },
       judgement: { type: ["string", "null"], enum: ["inaccuracy", "mistake", "blunder", null] },
       best: { ...nullable(result.move), description: "What was best instead, of a judged move." },
     }),
@@ -104,6 +110,7 @@ interface PlainMove {
   readonly win_percent_loss: number;
   readonly judgement: "inaccuracy" | "mistake" | "blunder" | null;
   readonly best: { readonly move: NamedMove; readonly score: PlainScore } | null;
+  readonly tablebase: PlainTablebase | null;
 }
 
 interface ReviewEvent extends QueuedEvent {
@@ -118,7 +125,7 @@ async function review(request: Plain, caller: Caller, report?: Report): Promise<
     if (move && report) {
       // When the first move arrives, the service has already read the game and counted the review.
       total ??= await pliesOf(request, caller);
-      const message = `half-move ${move.ply}, ${move.move.san}: ${scoreText(move.evaluation)}`;
+      const message = `half-move ${move.ply}, ${move.move.san}: ${verdictText(move.evaluation, move.tablebase)}`;
       report({ progress: move.ply, total, message });
     }
     found = review ?? found;
@@ -160,10 +167,11 @@ function answerOf(found: PlainReview): ToolAnswer {
       ...found,
       fen,
       result: resultOf(found),
-      moves: moves.map(({ ply, move, evaluation, judgement, best }) => ({
+      moves: moves.map(({ ply, move, evaluation, judgement, best, tablebase }) => ({
         ...move,
         ply,
         score: shownScore(evaluation),
+        tablebase,
         judgement,
         best: judgement && best?.move,
       })),
@@ -220,10 +228,13 @@ function judgedText(moves: readonly PlainMove[], start: string): string {
 }
 
 function judgedRow(judged: PlainMove, moves: readonly PlainMove[], start: string): string {
-  const { ply, move, evaluation, judgement, best } = judged;
+  const { ply, move, evaluation, judgement, best, tablebase } = judged;
   const before = moves[ply - 2];
   const fen = before?.move.fen_after ?? start;
-  const change = `${before ? `${scoreText(before.evaluation)} → ` : ""}${scoreText(evaluation)}`;
-  const better = best ? `; best ${moveText(best.move)}, ${scoreText(best.score)}` : "";
+  const from = before ? `${verdictText(before.evaluation, before.tablebase)} → ` : "";
+  const change = `${from}${verdictText(evaluation, tablebase)}`;
+  // The best move keeps the result that the tables know, whatever the engine's score is.
+  const score = best && !tablebase && !before?.tablebase ? `, ${scoreText(best.score)}` : "";
+  const better = best ? `; best ${moveText(best.move)}${score}` : "";
   return `${numbered(fen, [moveText(move)])}: ${judgement}, ${change}${better}`;
 }
