@@ -68,20 +68,10 @@ describeWith("chromium")("the board", () => {
     await moves.filter({ hasText: "a8=N" }).waitFor();
   });
 
-  test("the board draws the best moves, and removes the user's drawings when the position changes", async () => {
-    const { page, square, lines, moves } = await open("#moves=e4&depth=3&multipv=2");
+  test("the board draws the best moves", async () => {
+    const { page, lines } = await open("#moves=e4&depth=3&multipv=2");
     await lines.nth(1).waitFor();
-    const arrows = page.locator(".cg-shapes line");
-    const circles = page.locator(".cg-shapes circle");
-    await expect.poll(() => arrows.count()).toBe(2);
-    await drag(page, square("g8"), square("f6"), "right");
-    await clickAt(page, square("e5"), "right");
-    await expect.poll(() => arrows.count()).toBe(3);
-    expect(await circles.count()).toBe(1);
-    await clickAt(page, square("e7"));
-    await clickAt(page, square("e5"));
-    await moves.filter({ hasText: "e5" }).waitFor();
-    await expect.poll(() => circles.count()).toBe(0);
+    await expect.poll(() => page.locator(".cg-shapes line").count()).toBe(2);
   });
 
   test("the king castles with a move of two squares, and in Chess960 with a move onto the rook", async () => {

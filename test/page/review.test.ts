@@ -219,7 +219,7 @@ describeWith("chromium")("the review of a game", () => {
     await review(page, short);
     await isDone(page);
     const downloading = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Download PGN" }).click();
+    await page.getByRole("link", { name: "Save PGN" }).click();
     const download = await downloading;
     expect(download.suggestedFilename()).toBe("Paul-Morphy-Duke-Karl-1858.11.02.pgn");
     const { pgn } = (await reviewOf(short, 5)) as { readonly pgn: string };

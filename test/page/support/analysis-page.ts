@@ -94,7 +94,7 @@ export async function copied(page: Page, label: string): Promise<string> {
 
 export async function downloadedPgn(page: Page): Promise<string> {
   const downloading = page.waitForEvent("download");
-  await page.getByRole("link", { name: "Download PGN" }).click();
+  await page.getByRole("link", { name: "Save PGN" }).click();
   return await text(await (await downloading).createReadStream());
 }
 

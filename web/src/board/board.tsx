@@ -4,7 +4,9 @@ import type { Config } from "@lichess-org/chessground/config";
 import type { DrawShape } from "@lichess-org/chessground/draw";
 import type { Color, Piece, Role, SquareName } from "chessops/types";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { announce } from "../parts/live-region.tsx";
 import { Cursor } from "./cursor.tsx";
+import { type Drawing, drawingOfShape, shapeOfDrawing } from "./drawing.ts";
 import { Promotion } from "./promotion.tsx";
 import { type Orientation, piecesOf } from "./squares.ts";
 import "@lichess-org/chessground/assets/chessground.base.css";
@@ -53,12 +55,15 @@ interface BoardProps {
   readonly check?: Color | undefined;
   readonly arrows?: readonly Arrow[];
   readonly glyph?: Glyph | undefined;
+  readonly drawings?: readonly Drawing[];
+  /** If undefined, the user cannot draw. */
+  readonly onDraw?: ((drawings: readonly Drawing[]) => void) | undefined;
   readonly use: BoardUse;
   readonly onReady?: (api: Api) => void;
 }
 
 export function Board(props: BoardProps) {
-  const { label, fen, orientation, arrows = [], glyph, use } = props;
+  const { label, fen, orientation, arrows = [], glyph, drawings = [], onDraw, use } = props;
   const place = useRef<HTMLDivElement>(null);
   const board = useRef<Api>(undefined);
   // Chessground keeps its first callbacks, so the callbacks read the latest props here.
@@ -76,6 +81,7 @@ export function Board(props: BoardProps) {
         animation: { enabled: !matchMedia("(prefers-reduced-motion: reduce)").matches, duration: 150 },
         premovable: { enabled: false },
         events: { change: onChanged, select: onSelected },
+        drawable: { onChange: onDrawn },
         movable: { ...configOf(latest.current).movable, events: { after: moved } },
       });
       latest.current.onReady?.(board.current);
@@ -90,6 +96,29 @@ export function Board(props: BoardProps) {
   const signs = glyph ? [{ orig: glyph.square, label: { text: glyph.sign, fill: glyph.colour } }] : [];
   const shapes = [...arrows.map(shapeOf), ...signs];
   useEffect(() => board.current?.setAutoShapes(shapes), [JSON.stringify(shapes)]);
+
+  const drawn = drawings.map(shapeOfDrawing);
+  // Chessground removes the drawings at each change of the position, so this effect follows the effect above.
+  useEffect(() => board.current?.setShapes(drawn), [JSON.stringify(drawn), fen]);
+
+  function draw(drawing: Drawing) {
+    const others = drawings.filter(({ from, to }) => from !== drawing.from || to !== drawing.to);
+    const isErased = others.length < drawings.length;
+    const name = drawing.to ? `Arrow from ${drawing.from} to ${drawing.to}` : `Circle on ${drawing.from}`;
+    announce(`${name} ${isErased ? "erased" : "drawn"}.`);
+    onDraw?.(isErased ? others : [...drawings, drawing]);
+  }
+
+  function onDrawn(shapes: readonly DrawShape[]) {
+    latest.current.onDraw?.(shapes.map(drawingOfShape));
+  }
+
+  /** Chessground erases all drawings at a click, so it may draw only during a click with the right button. */
+  function enableDrawing(isDrawing: boolean) {
+    if (board.current) {
+      board.current.state.drawable.enabled = isDrawing && latest.current.onDraw !== undefined;
+    }
+  }
 
   function onMoved(from: SquareName, to: SquareName) {
     const { use: now, fen: shown } = latest.current;
@@ -133,7 +162,14 @@ export function Board(props: BoardProps) {
   const targets = use.kind === "play" && held ? (use.targets.get(held) ?? []) : [];
   return (
     <div class="board">
-      <div ref={place} class="board-drawn" aria-hidden="true" />
+      <div
+        ref={place}
+        class="board-drawn"
+        aria-hidden="true"
+        onMouseDownCapture={({ button, shiftKey }) => enableDrawing(button === 2 || shiftKey)}
+        onTouchStartCapture={() => enableDrawing(false)}
+        onContextMenu={(event) => event.preventDefault()}
+      />
       <Cursor
         label={label}
         fen={fen}
@@ -141,6 +177,7 @@ export function Board(props: BoardProps) {
         held={held}
         targets={targets}
         onChoose={use.kind === "look" ? undefined : choose}
+        onDraw={onDraw && draw}
         onRelease={() => {
           board.current?.selectSquare(null);
           noteHeld();

@@ -1,5 +1,7 @@
 import type { SquareName } from "chessops/types";
 import { useRef, useState } from "preact/hooks";
+import { announce } from "../parts/live-region.tsx";
+import type { Drawing } from "./drawing.ts";
 import { type Orientation, piecesOf, squareByKey, squaresSeen } from "./squares.ts";
 import { squareInWords } from "./words.ts";
 
@@ -13,13 +15,27 @@ interface CursorProps {
   /** Called when the user presses Enter or Space. Undefined if the board cannot be changed. */
   readonly onChoose: ((square: SquareName) => void) | undefined;
   readonly onRelease: () => void;
+  /** Called when the user has chosen two squares with Shift and Enter. The same square twice is a circle. */
+  readonly onDraw: ((drawing: Drawing) => void) | undefined;
 }
 
 /** An invisible grid over the board, for keyboards and screen readers. */
-export function Cursor({ label, fen, orientation, held, targets, onChoose, onRelease }: CursorProps) {
+export function Cursor({ label, fen, orientation, held, targets, onChoose, onRelease, onDraw }: CursorProps) {
   const place = useRef<HTMLDivElement>(null);
   const [at, setAt] = useState<SquareName>("e2");
+  const drawnFrom = useRef<SquareName>(undefined);
   const pieces = piecesOf(fen);
+
+  const draw = () => {
+    const from = drawnFrom.current;
+    drawnFrom.current = from ? undefined : at;
+    if (from) {
+      onDraw?.({ colour: "G", from, to: at === from ? undefined : at });
+    }
+    if (!from) {
+      announce(`Drawing from ${at}. Choose the end with Shift and Enter.`);
+    }
+  };
 
   const onKeyDown = (event: KeyboardEvent) => {
     if (event.altKey || event.ctrlKey || event.metaKey) {
@@ -31,6 +47,8 @@ export function Cursor({ label, fen, orientation, held, targets, onChoose, onRel
       place.current?.querySelector<HTMLElement>(`[data-square="${next}"]`)?.focus();
     } else if (event.key === "Escape" && held) {
       onRelease();
+    } else if (event.key === "Enter" && event.shiftKey && onDraw) {
+      draw();
     } else if ((event.key === "Enter" || event.key === " ") && onChoose) {
       onChoose(at);
     } else {

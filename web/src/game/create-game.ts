@@ -3,6 +3,7 @@ import type { PositionViolation, Warning } from "../../../src/chess/position.ts"
 import type { Violation } from "../../../src/errors/errors.ts";
 import { type OlderEncoding, recoding } from "./file-text.ts";
 import {
+  annotate,
   type FenReading,
   type Game,
   type GameNode,
@@ -13,6 +14,7 @@ import {
   pathTo,
   play,
   promote,
+  type Remarks,
   remove,
   withTexts,
 } from "./game.ts";
@@ -41,6 +43,8 @@ export interface Moment {
   /** The guessed encoding of the file that contains the game. */
   readonly encoding: OlderEncoding | undefined;
   readonly before: Moment | undefined;
+  /** The id of the node whose comment was typed in this edit. */
+  readonly typed?: string | undefined;
   /** The state that Undo left. Undefined after an edit. */
   readonly after?: Moment | undefined;
 }
@@ -63,7 +67,7 @@ export function createGameState() {
 
   function edit(next: Omit<Moment, "before">): void {
     batch(() => {
-      moment.value = { ...next, before: moment.peek(), after: undefined };
+      moment.value = { ...next, before: moment.peek(), after: undefined, typed: undefined };
       refused.value = undefined;
     });
   }
@@ -124,6 +128,17 @@ export function createGameState() {
     remove(node: GameNode): void {
       const next = remove(game.peek(), node);
       edit({ ...moment.peek(), game: next, at: nodeOf(next, moment.peek().at).id });
+    },
+
+    /** Changes the remarks on the position on the board. For Undo, all characters that are typed there are one edit. */
+    annotate(remarks: Partial<Remarks>, isTyping = false): void {
+      const now = moment.peek();
+      const { id } = at.peek();
+      edit({ ...now, game: annotate(now.game, at.peek(), remarks) });
+      if (isTyping) {
+        const before = now.typed === id ? now.before : now;
+        moment.value = { ...moment.peek(), before, typed: id };
+      }
     },
 
     undo(): void {

@@ -21,6 +21,8 @@ export interface GameNode {
   readonly children: readonly GameNode[];
 }
 
+export type Remarks = Pick<GameNode, "comments" | "nags">;
+
 export interface Game {
   readonly tags: ReadonlyMap<string, string>;
   readonly start: GameNode;
@@ -140,6 +142,12 @@ function addLine(
 
 export function childOf({ id, ply }: GameNode, move: MoveDescription, position: Position): GameNode {
   return { ...withoutRemarks, id: `${id} ${move.uci}`.trim(), ply: ply + 1, position, move, children: [] };
+}
+
+/** Replaces the comments or the NAGs of a node. */
+export function annotate(game: Game, { id }: GameNode, remarks: Partial<Remarks>): Game {
+  const path = pathTo(game, id);
+  return withNode(game, path.slice(0, -1), { ...(path.at(-1) ?? game.start), ...remarks });
 }
 
 /** Promotes a variation by one level: its first move becomes the first child of its parent. */

@@ -16,8 +16,8 @@ export function Export() {
         class="button quiet"
         href={`data:application/x-chess-pgn;charset=utf-8,${encodeURIComponent(pgn)}`}
         download={fileNameOf(game.game.value.tags)}
-        aria-label="Download PGN"
-        title="Download PGN"
+        aria-label="Save PGN"
+        title="Save PGN"
       >
         <Icon name="download" /> Save
       </a>

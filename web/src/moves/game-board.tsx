@@ -6,6 +6,7 @@ import type { MoveDescription } from "../../../src/chess/moves.ts";
 import type { Position } from "../../../src/chess/position.ts";
 import { type Arrow, Board, type Glyph } from "../board/board.tsx";
 import { usePage } from "../page.ts";
+import { drawingsOf, withDrawings } from "./remarks.ts";
 import { stepByWheel } from "./step-by-wheel.ts";
 import "./moves.css";
 
@@ -21,6 +22,7 @@ interface GameBoardProps {
 /** The mouse wheel steps through the game. */
 export function GameBoard({ label, position, last, arrows, glyph, isPreview = false }: GameBoardProps) {
   const { game } = usePage();
+  const { comments } = game.at.value;
   const { board, chess960, fen, turn } = position;
   const targets = useMemo(() => chessgroundDests(board, { chess960 }), [fen]);
   const onWheel = useMemo(() => stepByWheel(game), [game]);
@@ -38,6 +40,10 @@ export function GameBoard({ label, position, last, arrows, glyph, isPreview = fa
         check={board.isCheck() ? turn : undefined}
         arrows={arrows}
         glyph={glyph}
+        drawings={isPreview ? [] : drawingsOf(comments)}
+        onDraw={
+          isPreview ? undefined : (drawings) => game.annotate({ comments: withDrawings(comments, drawings) })
+        }
         use={isPreview ? { kind: "look" } : { kind: "play", turn, targets, chess960, onMove }}
       />
     </div>

@@ -27,7 +27,7 @@ export function CopyButton({ label, face = "Copy", icon, text }: CopyButtonProps
     <button
       type="button"
       class={icon ? "copy quiet" : "copy"}
-      aria-label={label}
+      aria-label={result ? `${label}: ${result}` : label}
       title={label}
       onClick={() => void copy()}
     >
