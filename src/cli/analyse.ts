@@ -11,6 +11,7 @@ import { withoutControls } from "../text/controls.ts";
 import { ask } from "./ask.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { evaluateFile } from "./evaluate-file.ts";
+import { withGreatestLimit } from "./greatest-limit.ts";
 import { orPrintError } from "./print-error.ts";
 import { createStatusLine } from "./progress.ts";
 import { remoteOptions } from "./remote-address.ts";
@@ -93,7 +94,7 @@ async function analyse(input: CommandInput, kind: Kind): Promise<number> {
       );
     };
     try {
-      const request = await service.read(sent);
+      const request = await withGreatestLimit(await service.read(sent), service, input);
       const { streamEvaluate } = createClient(AnalysisService, service.transport);
       for await (const state of streamEvaluate(request, { signal })) {
         progress.show(progressOf(state.event));

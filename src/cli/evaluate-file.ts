@@ -17,6 +17,7 @@ import { echo } from "../text/echo.ts";
 import { ask } from "./ask.ts";
 import { askMany, printWait, type Wait } from "./ask-many.ts";
 import { type CommandInput, exitCode, UsageError } from "./command.ts";
+import { withGreatestLimit } from "./greatest-limit.ts";
 import type { Host, Output } from "./host.ts";
 import { linesOfFile } from "./lines-of-file.ts";
 import { exitCodeOf } from "./print-error.ts";
@@ -30,9 +31,10 @@ import { whyNotOpened } from "./why-not-opened.ts";
 /** Prints reports in the order of the file. With `--json`, prints each answer as soon as it arrives. */
 export async function evaluateFile(file: string, input: CommandInput): Promise<number> {
   const { values, host, signal } = input;
-  const template = readRequestOfMany(input);
+  const options = readRequestOfMany(input);
   const positions = await readPositions(file, host);
   await using service = await ask(input, { stores: true });
+  const template = await withGreatestLimit(options, service, input);
   const client = createClient(AnalysisService, service.transport);
   const progress = createProgress(positions.length, host.stderr);
   const counts = { solved: 0, asked: 0, refused: 0, failed: 0 };

@@ -31,7 +31,7 @@ export const searchOptions = {
     type: "string",
     short: "t",
     value: "<ms>",
-    about: `longest search, ${range(requestBounds.movetimeMs)}`,
+    about: `longest search, ${range(requestBounds.movetimeMs)}; alone, to the greatest depth that is allowed`,
   },
   moves: { type: "string", short: "m", value: "<moves>", about: 'moves played from the FEN: "e4 e5 Nf3"' },
   "search-moves": { type: "string", value: "<moves>", about: 'search only these moves: "e4 d4"' },

@@ -2,20 +2,27 @@ import { type AnalysisRequest, type Engine, Path } from "../../../gen/chess/anal
 import { KibitzError } from "../../errors/errors.ts";
 import { echo } from "../../text/echo.ts";
 
-/** `latest` means the default engine, or the newest engine with the requested path. Throws KibitzError if no engine matches, or if the engine cannot run. */
-export function chooseEngine(
+type Choice = Pick<AnalysisRequest, "engine" | "path">;
+
+/** `latest` means the default engine, or the newest engine with the requested path. */
+export function findEngine(
   engines: readonly Engine[],
-  { engine: id = "latest", path }: Pick<AnalysisRequest, "engine" | "path">,
-): Engine {
+  { engine: id = "latest", path }: Choice,
+): Engine | undefined {
   const isAnyPath = path === Path.UNSPECIFIED || path === Path.AUTO;
   const withPath = engines.filter(({ paths }) => isAnyPath || paths.some((one) => one.path === path));
-  const engine =
-    id === "latest"
-      ? (withPath.find(({ latest }) => latest) ?? withPath[0])
-      : withPath.find((one) => one.id === id);
+  return id === "latest"
+    ? (withPath.find(({ latest }) => latest) ?? withPath[0])
+    : withPath.find((one) => one.id === id);
+}
+
+/** Throws KibitzError if no engine matches, or if the engine cannot run. */
+export function chooseEngine(engines: readonly Engine[], choice: Choice): Engine {
+  const engine = findEngine(engines, choice);
   if (engine === undefined) {
     const ids = engines.map((one) => one.id).join(", ");
-    throw new KibitzError("unknown_engine", `There is no engine "${echo(id)}": the engines are ${ids}.`);
+    const id = echo(choice.engine ?? "latest");
+    throw new KibitzError("unknown_engine", `There is no engine "${id}": the engines are ${ids}.`);
   }
   const reasons = engine.paths.map(({ unavailableReason }) => unavailableReason);
   if (reasons[0] !== undefined && !reasons.includes(undefined)) {
