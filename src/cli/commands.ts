@@ -11,6 +11,8 @@ export const commands: Readonly<Record<string, () => Promise<Command>>> = {
   engines: async () => (await import("./engines.ts")).enginesCommand,
   doctor: async () => (await import("./doctor.ts")).doctorCommand,
   nodes: async () => (await import("./nodes.ts")).nodesCommand,
+  backup: async () => (await import("./backup.ts")).backupCommand,
+  restore: async () => (await import("./backup.ts")).restoreCommand,
   keys: async () => (await import("./keys.ts")).keysCommand,
 };
 

@@ -71,7 +71,7 @@ export const keysCommand: Command = {
   },
   notes: [
     "A key is shown only once, when it is created: only a hash is stored, in KIBITZ_DATA_DIR or, if it is set, in KIBITZ_REDIS_URL.",
-    "Only create and import make a missing database, and say so. update, revoke and rotate need one, and list and export write nothing.",
+    "only create, import and kibitz restore make a missing database, and say so. update, revoke and rotate need one, and list and export write nothing.",
     "A running server accepts new keys at once. A revoked key works for up to 3 more seconds, and a change of update takes as long.",
     "update never makes a revoked key valid again.",
     "Use the server's settings: another KIBITZ_KEY_PEPPER than the keys were made with is an error.",

@@ -235,7 +235,7 @@ async function openSharedKeys(config: Config) {
 const timeOf = (shared: { now(): number | undefined } | undefined) => () =>
   Math.floor(shared?.now() ?? wall());
 
-function noDatabase(place: string): ConfigError {
+export function noDatabase(place: string): ConfigError {
   return new ConfigError(
     `KIBITZ_DATA_DIR: there is no ${place}. Name the folder of the server: only serve, keys create, keys import and restore make a database.`,
   );

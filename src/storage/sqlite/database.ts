@@ -1,4 +1,14 @@
-import { accessSync, chmodSync, constants, existsSync, mkdirSync, statSync } from "node:fs";
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  openSync,
+  readSync,
+  statSync,
+} from "node:fs";
 import { dirname, resolve } from "node:path";
 import { DatabaseSync } from "node:sqlite";
 import { pathToFileURL } from "node:url";
@@ -80,6 +90,7 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
     try {
       // Use WAL, so that reads do not wait for writes. Use FULL, because a new key must survive a power failure.
       restrictToOwner(file);
+      database.waitForRestore();
       database.exec("PRAGMA journal_mode = WAL; PRAGMA synchronous = FULL;");
       migrate(database);
       // Turn off SQLite's own wait for locks, which would block the thread. `read` and `write` wait instead.
@@ -99,23 +110,29 @@ export function openDatabase(folder: string, options?: DatabaseOptions): Databas
  * StoreUnusable.
  */
 export function readDatabase<T>(file: string, read: (database: DatabaseSync) => T): T {
-  const isIdle = () => !existsSync(`${file}-wal`);
-  const wasIdle = isIdle();
-  const url = pathToFileURL(file);
-  if (wasIdle) {
-    // Nobody uses the database. SQLite would create its other files also to read.
-    url.searchParams.set("immutable", "1");
-  }
+  const wasIdle = isIdle(file);
   let result: T;
   try {
-    using database = new DatabaseSync(url, { readOnly: true, timeout: defaultBusyMaxMs });
+    using database = openReadOnly(file);
     refuseNewer(database);
     result = read(database);
   } catch (error) {
     throw unusable(file, error);
   }
-  return wasIdle && !isIdle() ? readDatabase(file, read) : result;
+  return wasIdle && !isIdle(file) ? readDatabase(file, read) : result;
 }
+
+export function openReadOnly(file: string): DatabaseSync {
+  const url = pathToFileURL(file);
+  if (isIdle(file)) {
+    // SQLite would create its other files also to read.
+    url.searchParams.set("immutable", "1");
+  }
+  return new DatabaseSync(url, { readOnly: true, timeout: defaultBusyMaxMs });
+}
+
+/** True if no process has the database open. */
+const isIdle = (file: string) => !existsSync(`${file}-wal`);
 
 function unusable(file: string, cause: unknown): StoreUnusable {
   return new StoreUnusable(`${file} cannot be used: ${(cause as Error).message}`, { cause });
@@ -133,6 +150,12 @@ export class Database extends DatabaseSync {
     this.#watch = watch;
     this.#busyMaxMs = busyMaxMs;
     this.#inode = inodeOf(file);
+  }
+
+  /** A restore locks the earlier file until the restored file has its place. Throws StoreUnavailable if the file was replaced. */
+  waitForRestore(): void {
+    this.prepare("SELECT 1 FROM sqlite_schema").get();
+    this.#refuseReplaced();
   }
 
   /** Ends all present and later waits for locks after `ms` at the latest. */
@@ -170,14 +193,18 @@ export class Database extends DatabaseSync {
   }
 
   #writeNow<T>(work: () => T): T {
+    // Reject the write, because SQLite would still write into the deleted file, and the data would be lost.
+    this.#refuseReplaced();
+    return transaction(this, work);
+  }
+
+  #refuseReplaced(): void {
     const file = this.location();
     if (inodeOf(file) !== this.#inode) {
-      // Reject the write, because SQLite would still write into the deleted file, and the data would be lost.
       throw new StoreUnavailable(
         `${file} was deleted or replaced while it was in use: start the server again`,
       );
     }
-    return transaction(this, work);
   }
 
   async #retried<T>(what: "read" | "write", work: () => T): Promise<T> {
@@ -281,6 +308,23 @@ export function inodeOf(file: string | null): number | undefined {
 /** Returns SQLite's primary result code, or 0: https://www.sqlite.org/rescode.html */
 function resultCodeOf(error: unknown): number {
   return error instanceof Error && "errcode" in error ? Number(error.errcode) & 0xff : 0;
+}
+
+/** True if the file begins as every database of SQLite. */
+export function hasHeader(file: string): boolean {
+  const begin = Buffer.alloc(16);
+  const fd = openSync(file, "r");
+  try {
+    readSync(fd, begin);
+  } finally {
+    closeSync(fd);
+  }
+  return begin.toString("latin1") === "SQLite format 3\0";
+}
+
+/** True if the file is corrupt or no database. */
+export function isDamaged(error: unknown): boolean {
+  return [11, 26].includes(resultCodeOf(error));
 }
 
 export function isBusy(error: unknown): boolean {
