@@ -89,6 +89,8 @@ export interface Warning {
 
 /** The code of the warning that a path was chosen on which only another version than `latest` runs. */
 export const engineVersionDiffers = "engine_version_differs";
+/** The code of the warning that the best move is from the endgame tables, because the move of the engine gives the result away. */
+export const bestMoveFromTablebase = "best_move_from_tablebase";
 
 type StopReason = "depth" | "nodes" | "movetime" | "server_limit" | "terminal";
 

@@ -2,7 +2,7 @@ import { describeMove } from "../chess/moves.ts";
 import type { TableAnswer, Tablebase } from "../tablebase/tablebase.ts";
 import type { BeginWork } from "../thread/time-slices.ts";
 import { after } from "../time/time.ts";
-import type { Analysis, ValidatedRequest, Warning } from "./analysis.ts";
+import { type Analysis, bestMoveFromTablebase, type ValidatedRequest, type Warning } from "./analysis.ts";
 
 /**
  * Begins to look up the position of a request in the endgame tables. The returned function adds the result to an analysis of the
@@ -86,7 +86,7 @@ export async function asItIs(analysis: Analysis): Promise<Analysis> {
 function withBest(analysis: Analysis, uci: string): Analysis {
   const others = analysis.warnings.filter(({ code }) => code !== "best_move_beyond_lines");
   const warning: Warning = {
-    code: "best_move_from_tablebase",
+    code: bestMoveFromTablebase,
     message: `The engine's move ${analysis.best?.san} would give away the result that the endgame tables know: the best move is theirs.`,
     field: undefined,
   };

@@ -1,9 +1,16 @@
-import { Path, type Score, StopReason } from "../../gen/chess/analysis/v1/analysis_pb.ts";
+import {
+  Color,
+  Path,
+  type Score,
+  StopReason,
+  type Tablebase,
+  TablebaseCategory,
+} from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import type {
   EvaluateResponse,
   StreamEvaluateResponse,
 } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
-import { type ScoreValue, signedPawns } from "../chess/score.ts";
+import { type ScoreValue, signedPawns, tablebaseText } from "../chess/score.ts";
 import { withoutControls } from "../text/controls.ts";
 import { numbered } from "../text/numbered-moves.ts";
 import { scoreFromMessage } from "./score-from-message.ts";
@@ -48,12 +55,26 @@ export function textOfValue(value: ScoreValue): string {
   return value.kind === "mate" ? `#${value.mate}` : signedPawns(value.cp);
 }
 
+/** Examples: `White wins (tablebase)`, `Draw by the fifty-move rule (tablebase)`. */
+export function resultOf({ category, winner }: Tablebase): string {
+  return tablebaseText({
+    category: wordOf(TablebaseCategory, category),
+    winner: winner === Color.WHITE ? "white" : winner === Color.BLACK ? "black" : undefined,
+  });
+}
+
 export function countOf(count: number): string {
   return new Intl.NumberFormat("en", { notation: "compact" }).format(count);
 }
 
-function footer({ engine, search, warnings }: EvaluateResponse): readonly string[] {
+function footer({ engine, search, warnings, tablebase }: EvaluateResponse): readonly string[] {
   const how = [];
+  if (tablebase) {
+    const { dtzPlies: plies } = tablebase;
+    const distance =
+      plies === undefined ? "" : `, about ${plies} plies to the next capture, pawn move or mate`;
+    how.push(`${resultOf(tablebase)}${distance}`);
+  }
   if (engine && search) {
     const { depth, stopReason, nodes, timeMs } = search;
     const stopped = endOf(stopReason);

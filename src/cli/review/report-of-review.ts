@@ -15,7 +15,7 @@ import { withoutControls } from "../../text/controls.ts";
 import { echo } from "../../text/echo.ts";
 import { numbered } from "../../text/numbered-moves.ts";
 import { columns as aligned } from "../command.ts";
-import { countOf, textOfValue, wordOf } from "../report.ts";
+import { countOf, resultOf, textOfValue, wordOf } from "../report.ts";
 import { scoreFromMessage } from "../score-from-message.ts";
 import { wrapped } from "../style.ts";
 import { drawBoard } from "./draw-board.ts";
@@ -114,7 +114,7 @@ interface JudgedMove {
   readonly fenBefore: string;
   /** The move with its number and glyph, such as `24... Qxf7+??`. */
   readonly text: string;
-  /** Scores from White's point of view, the judgement and the best move: `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.` */
+  /** Scores from White's point of view or certain results, the judgement and the best move: `(+0.36 → -0.36) Inaccuracy. 12... Ngf3 was best.` */
   readonly comment: string;
 }
 
@@ -125,11 +125,11 @@ function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue
     if (review.judgement === undefined) {
       return [];
     }
-    const { move, evaluation, best } = review;
+    const { move, best } = review;
     const judgement = wordOf(Judgement, review.judgement);
     const fenBefore = game.positions[index]?.fen ?? "";
-    const before = index === 0 ? start : scoreFromMessage(moves[index - 1]?.evaluation).value;
-    const after = scoreFromMessage(evaluation).value;
+    const previous = moves[index - 1];
+    const before = previous ? verdictOf(previous) : textOfValue(start);
     const [first] = best?.san ?? [];
     const better = first === undefined ? "" : ` ${numbered(fenBefore, [first])} was best.`;
     const word = `${judgement.charAt(0).toUpperCase()}${judgement.slice(1)}.`;
@@ -138,9 +138,14 @@ function judgedMoves(game: Game, moves: readonly MoveReview[], start: ScoreValue
       review,
       fenBefore,
       text: numbered(fenBefore, [`${move?.san}${signs[judgement] ?? ""}`]),
-      comment: `(${textOfValue(before)} → ${textOfValue(after)}) ${word}${better}`,
+      comment: `(${before} → ${verdictOf(review)}) ${word}${better}`,
     };
   });
+}
+
+/** Returns the score after a move, or the result by which endgame tables judge the move. */
+function verdictOf({ evaluation, tablebase }: MoveReview): string {
+  return tablebase ? resultOf(tablebase) : textOfValue(scoreFromMessage(evaluation).value);
 }
 
 const boardsMax = 5;

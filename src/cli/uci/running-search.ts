@@ -3,6 +3,7 @@ import type {
   EvaluateResponse,
   StreamEvaluateResponse,
 } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { bestMoveFromTablebase } from "../../analysis/analysis.ts";
 import { KibitzError } from "../../errors/errors.ts";
 import { after, now, type Timer } from "../../time/time.ts";
 import type { Task } from "./task-of-go.ts";
@@ -77,6 +78,9 @@ export function startSearch(setting: SearchSetting): RunningSearch {
     state = "over";
     clock?.cancel();
     retry?.cancel();
+    for (const { message } of best?.warnings.filter(({ code }) => code === bestMoveFromTablebase) ?? []) {
+      report.note(message);
+    }
     report.bestMove(best?.bestMove?.uci ?? moveInstead(), best?.ponder?.uci);
     if (isUnderWay) {
       leaving.abort();
