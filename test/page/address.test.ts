@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { requestBounds } from "../../src/analysis/analysis.ts";
 import { describeWith } from "../support/needs.ts";
-import { analysisOf, copied, paste, withClipboard } from "./support/analysis-page.ts";
+import { analysisOf, copied, openShare, paste, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 
 const endgame = "8/8/8/4k3/8/8/4P3/4K3 w - - 0 1";
@@ -21,6 +21,7 @@ describeWith("chromium")("the address", () => {
     await first.page.getByRole("button", { name: "One move back" }).click();
     await first.page.getByRole("button", { name: "Flip board" }).click();
     await first.page.getByRole("spinbutton", { name: "Lines" }).fill("2");
+    await openShare(first.page);
     const copy = first.page.getByRole("button", { name: "Copy link" });
     await copy.click();
     // Read the button, because a search result may replace the text in the live region.
@@ -54,7 +55,9 @@ describeWith("chromium")("the address", () => {
     await engine.uncheck();
     await paste(page, `1. e4 {${"long ".repeat(2000)}} e5 (1... c5 2. Nf3) 2. Nf3 *`);
     await moves.filter({ hasText: "c5" }).click();
+    await openShare(page);
     await page.getByText("The link has only the main line").waitFor();
+    await page.keyboard.press("Escape");
     const { hash } = new URL(await copied(page, "Copy link"));
     expect(hash).toBe("#analysis&pgn=1._e4_e5_2._Nf3_*&ply=1");
     expect(await copied(page, "Copy PGN")).toContain("( 1... c5 2. Nf3 )");
@@ -63,10 +66,12 @@ describeWith("chromium")("the address", () => {
   test("a link can be copied even in a browser without clipboard access", async () => {
     const { page, fen } = await open("#moves=e4");
     await page.evaluate("Object.defineProperty(navigator, 'clipboard', { value: undefined })");
+    await openShare(page);
     const copy = page.getByRole("button", { name: "Copy link" });
     await copy.click();
     await copy.filter({ hasText: "Copied" }).waitFor();
-    await copy.filter({ hasText: "Link" }).waitFor();
+    await copy.filter({ hasText: "Copy link" }).waitFor();
+    await page.keyboard.press("Escape");
     await fen.fill("");
     await fen.press("Control+V");
     expect(await fen.inputValue()).toMatch(/#moves=e4$/);

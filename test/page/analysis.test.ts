@@ -6,6 +6,7 @@ import {
   copied,
   downloadedPgn,
   isInWindow,
+  openShare,
   paste,
   searchesOf,
   settle,
@@ -147,6 +148,7 @@ describeWith("chromium")("the analysis", () => {
       const region = document.querySelector("[role=status]");
       new MutationObserver(() => globalThis.announcements++).observe(region, { childList: true });
     }`);
+    await openShare(page);
     const copy = page.getByRole("button", { name: "Copy FEN" });
     await copy.click();
     await heard.filter({ hasText: /opied/ }).waitFor();

@@ -2,7 +2,7 @@ import type { Locator } from "playwright-core";
 import { expect, test, vi } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { patienceMs } from "../support/patience.ts";
-import { analysisOf, clickAt, withClipboard } from "./support/analysis-page.ts";
+import { analysisOf, clickAt, openShare, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 
 const telephone = { width: 320, height: 640 };
@@ -124,6 +124,7 @@ describeWith("chromium")("the layout of the page", () => {
 
   test("a copy button keeps its size, and shows 'Copied' for the same time after each click", async () => {
     const page = await kibitz.open({ address: "#moves=e4&depth=2", ownTab: true, ...withClipboard });
+    await openShare(page);
     const [link, fen] = ["Copy link", "Copy FEN"].map((name) => page.getByRole("button", { name }));
     if (!link || !fen) {
       throw new Error("there are two");
@@ -140,7 +141,7 @@ describeWith("chromium")("the layout of the page", () => {
     await page.clock.runFor(1500);
     expect(await fen.textContent()).toBe("Copied");
     await page.clock.runFor(1500);
-    expect(await fen.textContent()).toBe("FEN");
+    expect(await fen.textContent()).toBe("Copy FEN");
   });
 
   test("the illegal move of a game is visible in a window of 320 px", async () => {

@@ -45,7 +45,7 @@ describeWith("chromium")("the quality of the page", () => {
       expect(outline, await focused(page)).toBe(true);
       await page.keyboard.press("Tab");
     }
-    for (const name of ["Flip board", "Copy link", "FEN", "Deeper", "Move", "Depth", "API call"]) {
+    for (const name of ["Flip board", "Share", "FEN", "Deeper", "Move", "Depth", "API call"]) {
       expect([...seen]).toContain(name);
     }
     await page.getByRole("textbox", { name: "Move" }).focus();

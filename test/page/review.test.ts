@@ -3,7 +3,14 @@ import type { Locator, Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { startRelay } from "../support/relay.ts";
-import { clickAt, copied, downloadedPgn, openFile, withClipboard } from "./support/analysis-page.ts";
+import {
+  clickAt,
+  copied,
+  downloadedPgn,
+  openFile,
+  openShare,
+  withClipboard,
+} from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 import { reviewScene } from "./support/scenes.ts";
 
@@ -218,8 +225,9 @@ describeWith("chromium")("the review of a game", () => {
     const page = await openReview(5);
     await review(page, short);
     await isDone(page);
+    await openShare(page);
     const downloading = page.waitForEvent("download");
-    await page.getByRole("link", { name: "Save PGN" }).click();
+    await page.getByRole("link", { name: "Download PGN" }).click();
     const download = await downloading;
     expect(download.suggestedFilename()).toBe("Paul-Morphy-Duke-Karl-1858.11.02.pgn");
     const { pgn } = (await reviewOf(short, 5)) as { readonly pgn: string };
@@ -405,10 +413,8 @@ describeWith("chromium")("the review of a game", () => {
     await isDone(page);
   });
 
-  test("a file that is dropped on the analysis opens in the review, and a file without a game only shows a message", async () => {
+  test("a dropped file without a game only shows a message", async () => {
     const page = await openReview(4);
-    await page.getByRole("link", { name: "Analysis" }).click();
-    await page.getByRole("heading", { name: "Analysis" }).waitFor();
     await bring(page, "drop", `${short}\n{${" ".repeat(1_500_000)}}\n${mate}`);
     await page.getByText("2 games in this text").waitFor();
     await page.getByRole("button", { name: /Nobody – Somebody/ }).click();

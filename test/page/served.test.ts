@@ -1,10 +1,14 @@
-import { globSync, statSync } from "node:fs";
+import { cpSync, globSync, statSync } from "node:fs";
 import { request } from "node:http";
-import { fileURLToPath } from "node:url";
+import { join } from "node:path";
+import { fileURLToPath, pathToFileURL } from "node:url";
 import axe from "axe-core";
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
+import { createWebPage } from "../../src/http/pages/web-page.ts";
+import { startListener } from "../http/start-listener.ts";
 import { describeWith } from "../support/needs.ts";
+import { useTemporaryFolder } from "../support/temporary-folder.ts";
 import { usePage } from "./support/open-page.ts";
 import { startPrefixProxy } from "./support/prefix-proxy.ts";
 import { violationsIn } from "./support/test-accessibility.ts";
@@ -17,6 +21,7 @@ const loadedAssets =
 
 describeWith("chromium")("the served page", () => {
   const kibitz = usePage();
+  const folder = useTemporaryFolder();
 
   test("the page opens without errors in the browser's console, and sends requests only to its own server", async () => {
     const asked: string[] = [];
@@ -107,6 +112,23 @@ describeWith("chromium")("the served page", () => {
       expect(page.url()).toBe(`${kibitz.url}/`);
     },
   );
+
+  test("if the page is not built yet, an address with a fragment shows the page as soon as it is built", async () => {
+    const { base } = await startListener([createWebPage(pathToFileURL(`${folder}/`))]);
+    const page = await kibitz.open({
+      base: `${base}/`,
+      address: "#moves=e4_e5",
+      ownTab: true,
+      provoked: /404|favicon/,
+    });
+    await page.getByText("its page is being built").waitFor();
+    // The server looks for index.html.
+    for (const part of ["assets", "index.html.br", "index.html.gz", "index.html"]) {
+      cpSync(join(built, part), join(folder, part), { recursive: true });
+    }
+    await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();
+    expect(page.url()).toContain("#moves=e4_e5");
+  });
 
   test("the page is served no matter which host name the Host header contains", async () => {
     for (const host of ["kibitz.example", "[::1]:1", "a_b:80", "xn--bcher-kva.example"]) {

@@ -65,7 +65,10 @@ export function App() {
 }
 
 function Notice() {
-  const { notice, dismiss } = usePage().pasted;
+  const { notice, isDragging, dismiss } = usePage().input;
+  if (isDragging.value) {
+    return <p class="shell-drop">Drop the file here: a game in PGN, or a position in FEN</p>;
+  }
   return notice.value === undefined ? null : (
     <p class="shell-notice notice" role="alert">
       {notice.value}

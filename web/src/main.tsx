@@ -10,7 +10,7 @@ import { keepFocus } from "./parts/keep-focus.ts";
 forbidMarkup();
 const page = createPage();
 page.address.begin();
-page.pasted.listen();
+page.input.listen();
 keepFocus();
 const place = document.querySelector("#page") ?? document.body;
 place.replaceChildren();

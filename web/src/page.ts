@@ -4,8 +4,8 @@ import { type AnalysisState, createAnalysis } from "./analysis/create-analysis.t
 import { createSetUpState, type SetUpState } from "./analysis/create-set-up.ts";
 import { type Client, createClientState } from "./client/client.ts";
 import { type Address, createAddress } from "./create-address.ts";
-import { createPasted, type Pasted } from "./create-pasted.ts";
 import { createGameState, type GameState } from "./game/create-game.ts";
+import { createInput, type Input } from "./input/create-input.ts";
 import { createRequestState, type RequestState } from "./request/request.ts";
 import { createReview, type ReviewState } from "./review/create-review.ts";
 
@@ -14,7 +14,7 @@ export interface Page {
   readonly address: Address;
   readonly client: Client;
   readonly request: RequestState;
-  readonly pasted: Pasted;
+  readonly input: Input;
   readonly setUp: SetUpState;
   readonly analysis: AnalysisState;
   readonly review: ReviewState;
@@ -26,20 +26,20 @@ export function createPage(): Page {
   const request = createRequestState(client);
   const game = createGameState();
   const address = createAddress({ game, settings: request.settings });
-  const pasted = createPasted({ game, address });
   const review = createReview({ game, client, request });
+  const input = createInput({ game, address, review: review.start });
   return {
     game,
     address,
     client,
     request,
-    pasted,
+    input,
     setUp: createSetUpState(game),
     review,
     analysis: createAnalysis({ game, client, request, reviewed: review.evaluationOf }),
     dispose() {
       review.dispose();
-      pasted.dispose();
+      input.dispose();
       address.dispose();
       client.dispose();
     },

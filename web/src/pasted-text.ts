@@ -1,4 +1,6 @@
 import { readWord } from "../../src/game/read-word.ts";
+import { gameFromFen } from "./game/game.ts";
+import { gameFromPgn } from "./game/pgn.ts";
 import { plainFen } from "./game/plain-fen.ts";
 
 type PastedText =
@@ -22,10 +24,21 @@ const tagLine = /^[ \t]*\[\w+[ \t]+"/m;
 /** Matches a move number with a move, in any language. Other texts also have numbers, but without moves. */
 const numberedMove = /(?:^|[\s)}])\d{1,3}\s{0,3}[.…]{1,3}\s{0,3}\S{0,5}?(?:[a-h][1-8]|[O0]-[O0])/;
 
+const firstMove = /^\s*(?:\{[^}]*\}\s*)?1\s*\./;
+
 const ownFragment = /^#(?:fen|moves|analysis|review)(?:[=&]|$)/;
 
 /** Only the beginning of a text is searched for moves and positions. */
 const searchedMax = 10_000;
+
+/** True for a valid FEN, and for a PGN with tags or a legal first move. False for a part of a position or of a game. */
+export function isComplete(text: string): boolean {
+  const read = readPasted(text);
+  return read?.kind === "fen"
+    ? /\s/.test(read.text) && gameFromFen(read.text).kind === "game"
+    : read?.kind === "pgn" &&
+        (tagLine.test(text) || (firstMove.test(text) && gameFromPgn(text).kind === "game"));
+}
 
 export function readPasted(text: string): PastedText | undefined {
   const trimmed = text.trim();

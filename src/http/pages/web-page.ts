@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { readdir, readFile, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { KibitzError } from "../../errors/errors.ts";
@@ -134,6 +135,12 @@ const pageHeaders = {
     .join(", "),
 };
 
+/** A refresh by header would only scroll if the address has a fragment, as most addresses of the page have. */
+const reload = "document.body.animate([], 2000).finished.then(() => location.reload())";
+const sheet =
+  "body { max-width: 40rem; margin: 3rem auto; padding: 0 1rem; font: 1rem/1.45 system-ui, sans-serif }";
+const digestOf = (text: string) => `'sha256-${createHash("sha256").update(text).digest("base64")}'`;
+
 /** In a checkout, browsers get this page for about a second, until the build is finished. */
 const notBuilt: Page = {
   contentType: "text/html; charset=utf-8",
@@ -143,17 +150,18 @@ const notBuilt: Page = {
 <meta name="viewport" content="width=device-width">
 <meta name="color-scheme" content="light dark">
 <title>Kibitz</title>
+<style>${sheet}</style>
 <main>
 <h1>Kibitz</h1>
 <p>The service is here; its page is being built and will show in a moment.</p>
 <p>If it does not, the log of the server says why, and <code>node tools/build-page.ts</code> builds it. Meanwhile: <a href="docs">API reference</a>.</p>
 </main>
+<script>${reload}</script>
 </html>
 `),
   headers: {
     "Cache-Control": "no-store",
-    "Content-Security-Policy": "default-src 'none'; frame-ancestors 'none'",
-    Refresh: "2",
+    "Content-Security-Policy": `default-src 'none'; style-src ${digestOf(sheet)}; script-src ${digestOf(reload)}; frame-ancestors 'none'`,
     "X-Content-Type-Options": "nosniff",
   },
   vary: "Accept",

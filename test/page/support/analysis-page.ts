@@ -85,17 +85,27 @@ export async function openFile(page: Page, buffer: Buffer, name = "games.pgn"): 
   await page.getByLabel("Open a file").setInputFiles({ name, mimeType: "application/x-chess-pgn", buffer });
 }
 
+/** Opens the menu with the copy buttons and the download. */
+export async function openShare(page: Page): Promise<void> {
+  await page.getByRole("button", { name: "Share" }).click();
+}
+
 export async function copied(page: Page, label: string): Promise<string> {
+  await openShare(page);
   const button = page.getByRole("button", { name: label });
   await button.click();
   await button.filter({ hasText: "Copied" }).waitFor();
+  await page.keyboard.press("Escape");
   return await page.evaluate<string>("navigator.clipboard.readText()");
 }
 
 export async function downloadedPgn(page: Page): Promise<string> {
+  await openShare(page);
   const downloading = page.waitForEvent("download");
-  await page.getByRole("link", { name: "Save PGN" }).click();
-  return await text(await (await downloading).createReadStream());
+  await page.getByRole("link", { name: "Download PGN" }).click();
+  const pgn = await text(await (await downloading).createReadStream());
+  await page.keyboard.press("Escape");
+  return pgn;
 }
 
 export const withClipboard = { context: { permissions: ["clipboard-read", "clipboard-write"] } };

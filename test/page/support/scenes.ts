@@ -1,5 +1,5 @@
 import type { Page } from "playwright-core";
-import { analysisOf } from "./analysis-page.ts";
+import { analysisOf, openFile, openShare } from "./analysis-page.ts";
 
 export interface Scene {
   readonly name: string;
@@ -141,6 +141,39 @@ export const reviewScene: Scene = {
   },
 };
 
+const shareScene: Scene = {
+  name: "share",
+  address: `${opera}&depth=6`,
+  async reach(page) {
+    await page.getByText(/^Depth 6$/).waitFor();
+    await openShare(page);
+    await page.getByRole("link", { name: "Download PGN" }).waitFor();
+    await animationsEnd(page);
+  },
+};
+
+/** A file with several games, in an encoding that the page has to guess. */
+const gamesScene: Scene = {
+  name: "games",
+  address: "#depth=4",
+  async reach(page) {
+    await page.getByRole("button", { name: "Open a game or a position" }).click();
+    const games = Array.from(
+      { length: 60 },
+      (_, index) => `[White "Müller"]\n[Round "${index}"]\n\n1. e4 e5 *\n`,
+    );
+    await openFile(page, Buffer.from(games.join("\n"), "latin1"));
+    await page
+      .getByRole("button", { name: /^Game 1/ })
+      .first()
+      .click();
+    await page.getByRole("combobox", { name: /encoding/ }).waitFor();
+    await page.getByText("60 games in this text").click();
+    await page.getByRole("button", { name: /^Show more/ }).waitFor();
+    await animationsEnd(page);
+  },
+};
+
 async function beginReview(page: Page, depth: number): Promise<void> {
   await page.getByLabel("Depth").fill(String(depth));
   await page.getByLabel("A game in PGN").fill(pgn);
@@ -158,6 +191,8 @@ export const scenes: readonly Scene[] = [
   apiScene,
   runningReviewScene,
   reviewScene,
+  shareScene,
+  gamesScene,
 ];
 
 async function animationsEnd(page: Page): Promise<void> {

@@ -2,7 +2,7 @@ import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { gameFromPgn } from "../../../web/src/game/pgn.ts";
-import { foundGames } from "../../../web/src/review/found-games.ts";
+import { foundGames } from "../../../web/src/input/found-games.ts";
 import { runKibitz } from "../../cli/run-kibitz.ts";
 import { rpcProtocols } from "../../contract/protocols/all-protocols.ts";
 import { json } from "../../contract/protocols/clients/json.ts";

@@ -2,10 +2,12 @@ import { useEffect } from "preact/hooks";
 import { BoardView } from "../board/board-view.tsx";
 import { EvaluationBar } from "../board/evaluation-bar.tsx";
 import { known } from "../game/tags.ts";
+import { InputPanel } from "../input/input-panel.tsx";
+import { OpenButton } from "../input/open-button.tsx";
 import { EncodingNote } from "../moves/encoding-note.tsx";
-import { Export } from "../moves/export.tsx";
 import { MoveList } from "../moves/move-list.tsx";
 import { MoveTools } from "../moves/move-tools.tsx";
+import { Share } from "../moves/share.tsx";
 import { Steps } from "../moves/steps.tsx";
 import { usePage } from "../page.ts";
 import { Icon } from "../parts/icon.tsx";
@@ -20,6 +22,7 @@ import "./analysis.css";
 export function Analysis() {
   const { game, analysis, address } = usePage();
   const { percent, text } = analysis.score.value;
+  const renew = () => void game.takeFen("startpos");
   useEffect(() => analysis.follow(), []);
   useEffect(() => announceMoves(game), []);
   useEffect(() => announceScores(analysis), []);
@@ -35,10 +38,20 @@ export function Analysis() {
         tools={
           <>
             <Steps />
+            <button
+              type="button"
+              class="quiet"
+              aria-label="New analysis"
+              title="New analysis"
+              onClick={renew}
+            >
+              <Icon name="add" /> New
+            </button>
+            <OpenButton />
             <button type="button" class="quiet" onClick={() => address.show("set-up")}>
               <Icon name="setUp" /> Set up
             </button>
-            <Export />
+            <Share />
           </>
         }
       >
@@ -52,6 +65,7 @@ export function Analysis() {
           <MoveField />
           <FenField />
         </div>
+        <InputPanel title="Open a game or a position" action="Open" />
         <div class="panel">
           <RequestForm />
         </div>

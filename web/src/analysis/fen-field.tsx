@@ -2,13 +2,14 @@ import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
 import type { Refused } from "../game/create-game.ts";
 import { usePage } from "../page.ts";
+import { selectAtClick } from "../parts/select-at-click.ts";
 import { readPasted } from "../pasted-text.ts";
 import "./fields.css";
 
 const fieldId = "fen";
 
 export function FenField() {
-  const { game, pasted } = usePage();
+  const { game, input } = usePage();
   const field = useRef<HTMLInputElement>(null);
   // The edited text. Undefined while the field shows the position on the board.
   const draft = useSignal<string | undefined>(undefined);
@@ -26,9 +27,9 @@ export function FenField() {
 
   const set = () => {
     const text = draft.value ?? fen;
-    if (readPasted(text)?.kind === "pgn") {
+    if (["pgn", "link", "key"].includes(readPasted(text)?.kind ?? "")) {
       draft.value = undefined;
-      pasted.take(text);
+      void input.take(text);
     } else if (game.takeFen(text, [], "field").kind === "game") {
       draft.value = undefined;
     }
@@ -52,6 +53,7 @@ export function FenField() {
         value={draft.value ?? fen}
         aria-invalid={refused !== undefined}
         aria-describedby={refused && violationId}
+        {...selectAtClick}
         onInput={({ currentTarget }) => {
           draft.value = currentTarget.value;
         }}

@@ -10,6 +10,8 @@ import { gameFromFen } from "../game/game.ts";
 import { usePage } from "../page.ts";
 import { Icon } from "../parts/icon.tsx";
 import { announce } from "../parts/live-region.tsx";
+import { selectAtClick } from "../parts/select-at-click.ts";
+import { isComplete } from "../pasted-text.ts";
 import {
   boardWith,
   chess960Max,
@@ -112,6 +114,12 @@ export function SetUpPanel() {
               autocapitalize="off"
               spellcheck={false}
               value={fen}
+              {...selectAtClick}
+              onPaste={({ currentTarget, clipboardData }) => {
+                if (isComplete(clipboardData?.getData("text/plain") ?? "")) {
+                  currentTarget.select();
+                }
+              }}
               aria-invalid={read.kind === "violations"}
               aria-describedby="set-up-notes"
               onInput={({ currentTarget: { value } }) => {

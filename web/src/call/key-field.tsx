@@ -120,11 +120,11 @@ function planInWords({ plan, name }: GetKeyResponse): string {
 
 /** Shows a newly created key once, or asks whether to use a pasted key. */
 export function NewKey() {
-  const { client, pasted } = usePage();
+  const { client, input } = usePage();
   const { account, key } = client;
   const button = useRef<HTMLButtonElement>(null);
-  const { waiting } = pasted;
-  const text = waiting.value?.kind === "key" ? waiting.value.text : undefined;
+  const pasted = input.key;
+  const text = pasted.value;
   useEffect(() => {
     if (text !== undefined) {
       announce("You pasted an API key.");
@@ -146,7 +146,7 @@ export function NewKey() {
           type="button"
           class="first"
           onClick={() => {
-            waiting.value = undefined;
+            pasted.value = undefined;
             take(text, key);
           }}
         >
@@ -155,7 +155,7 @@ export function NewKey() {
         <button
           type="button"
           onClick={() => {
-            waiting.value = undefined;
+            pasted.value = undefined;
           }}
         >
           Cancel

@@ -4,7 +4,7 @@ import { usePage } from "../page.ts";
 
 /** Shown beside a game if the page had to guess the encoding of its file. */
 export function EncodingNote() {
-  const { game, review } = usePage();
+  const { game, input } = usePage();
   const { encoding } = game.moment.value;
   const id = useId();
   return encoding === undefined ? null : (
@@ -13,7 +13,7 @@ export function EncodingNote() {
       <select
         id={id}
         value={encoding}
-        onChange={({ currentTarget: { value } }) => review.input.recode(value as OlderEncoding)}
+        onChange={({ currentTarget: { value } }) => void input.recode(value as OlderEncoding)}
       >
         {Object.entries(olderEncodings).map(([name, title]) => (
           <option key={name} value={name}>

@@ -9,6 +9,9 @@ const paths = {
   link: "M7 9l2-2M6 7L4 9a2 2 0 0 0 3 3l2-2M10 9l2-2a2 2 0 0 0-3-3L7 6",
   copy: "M6 5h7v9H6zM4 11H3V2h7v1",
   download: "M8 2v8M4.5 6.5L8 10l3.5-3.5M3 13h10",
+  open: "M2 13V3h4l1.5 2H13v2M2 13l2-6h11l-2 6z",
+  add: "M8 3v10M3 8h10",
+  redo: "M12.5 6H6a3.5 3.5 0 0 0 0 7h4M9.5 3l3 3-3 3",
   move: "M8 2v12M2 8h12M6 4l2-2 2 2M6 12l2 2 2-2M4 6L2 8l2 2M12 6l2 2-2 2",
   remove: "M3 5h10M6 5V3h4v2M4.5 5l.5 9h6l.5-9",
 } as const;

@@ -25,7 +25,6 @@ import { type GameNode, mainlineOf } from "../game/game.ts";
 import { gameFromPgn } from "../game/pgn.ts";
 import type { RequestState } from "../request/request.ts";
 import { settingsFromPlain } from "../request/settings.ts";
-import { createGameInput } from "./create-game-input.ts";
 import { nextJudged } from "./judged.ts";
 
 type Progress =
@@ -208,9 +207,7 @@ export function createReview({ game, client, request }: Deps) {
     return state.kind === "done" ? reviewedGame(asked.peek()?.pgn ?? "", state.review.pgn) : undefined;
   });
 
-  const input = createGameInput({ game, start });
   return {
-    input,
     progress: progress as ReadonlySignal<Progress>,
     /** The reviewed moves that are still in the main line. */
     moves: moves as ReadonlySignal<readonly MoveReview[]>,
@@ -257,7 +254,6 @@ export function createReview({ game, client, request }: Deps) {
     },
 
     dispose(): void {
-      input.dispose();
       endEffect();
       running.abort();
     },

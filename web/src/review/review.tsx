@@ -1,27 +1,17 @@
 import { useEffect, useRef } from "preact/hooks";
+import { InputPanel } from "../input/input-panel.tsx";
 import { numberedMove } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
-import { GameInput } from "./game-input.tsx";
+import { RequestForm } from "../request/request-form.tsx";
 import { judgedOf } from "./judged.ts";
+import { LinesField } from "./lines-field.tsx";
 import { ReviewedGame } from "./reviewed-game.tsx";
 import { scoreWords } from "./score-words.ts";
 import "./review.css";
 
 export function Review() {
-  const { game, review, analysis, pasted } = usePage();
-  const { waiting } = pasted;
-  const { takeText, takeFile } = review.input;
-  useEffect(() => {
-    const given = waiting.value;
-    if (given?.kind === "pgn") {
-      waiting.value = undefined;
-      void takeText(given.text);
-    } else if (given?.kind === "file") {
-      waiting.value = undefined;
-      void takeFile(given.file);
-    }
-  }, [waiting.value]);
+  const { game, review, analysis } = usePage();
   const isDone = review.progress.value.kind === "done";
   useEffect(() => (isDone ? analysis.follow() : undefined), [isDone]);
   useStepAnnouncements();
@@ -32,7 +22,16 @@ export function Review() {
         Game review
       </h2>
       {hasGame && <ReviewedGame />}
-      <GameInput isOpen={!hasGame} />
+      <InputPanel
+        title={hasGame ? "Another game" : "A game to review"}
+        action="Review the game"
+        isAlone={!hasGame}
+      >
+        <div class="game-settings">
+          <LinesField />
+          <RequestForm only={["depth", "engine", "nodes", "path"]} />
+        </div>
+      </InputPanel>
     </section>
   );
 }

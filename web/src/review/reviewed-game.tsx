@@ -1,10 +1,11 @@
 import { BoardView } from "../board/board-view.tsx";
 import { EvaluationBar } from "../board/evaluation-bar.tsx";
 import type { GameNode } from "../game/game.ts";
+import { OpenButton } from "../input/open-button.tsx";
 import { EncodingNote } from "../moves/encoding-note.tsx";
-import { Export } from "../moves/export.tsx";
 import { MoveList, type MoveNote } from "../moves/move-list.tsx";
 import { MoveTools } from "../moves/move-tools.tsx";
+import { Share } from "../moves/share.tsx";
 import { Steps } from "../moves/steps.tsx";
 import { usePage } from "../page.ts";
 import { scoreText } from "../parts/score-text.ts";
@@ -28,7 +29,13 @@ export function ReviewedGame() {
     <BoardView
       bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
       board={<ReviewBoard />}
-      tools={<Steps />}
+      tools={
+        <>
+          <Steps />
+          <OpenButton />
+          <Share />
+        </>
+      }
     >
       <EncodingNote />
       <ReviewProgress />
@@ -40,9 +47,6 @@ export function ReviewedGame() {
       </div>
       <GameHeader />
       <FiguresTable />
-      <section class="panel row" aria-label="Export">
-        <Export />
-      </section>
     </BoardView>
   );
 }

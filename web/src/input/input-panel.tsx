@@ -1,27 +1,38 @@
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef } from "preact/hooks";
+import { focusBoard } from "../board/focus-board.ts";
 import { usePage } from "../page.ts";
-import { announce } from "../parts/live-region.tsx";
-import { RequestForm } from "../request/request-form.tsx";
-import { linesMax } from "./create-review.ts";
 import { GameChooser } from "./game-chooser.tsx";
 import { ViolationInText } from "./text-violation.tsx";
-import "./game-input.css";
+import "./input-panel.css";
 
-export function GameInput({ isOpen }: { readonly isOpen: boolean }) {
-  const { refusal, violation } = usePage().review.input;
+export const textFieldId = "game-text";
+
+interface InputPanelProps {
+  readonly title: string;
+  /** The label of the button that opens the text. */
+  readonly action: string;
+  /** True if the panel cannot be closed, because the view shows nothing else. */
+  readonly isAlone?: boolean;
+  readonly children?: ComponentChildren;
+}
+
+/** The place of both views to paste or open a game or a position. */
+export function InputPanel({ title, action, isAlone = false, children }: InputPanelProps) {
+  const { isOpen } = usePage().input;
   return (
     <>
       <details
-        class="game-input panel"
-        open={isOpen || refusal.value !== undefined || violation.value !== undefined}
+        class="input-panel panel"
+        open={isAlone || isOpen.value}
+        onToggle={({ currentTarget: { open } }) => {
+          isOpen.value = open && !isAlone;
+        }}
       >
-        <summary>{isOpen ? "A game to review" : "Another game"}</summary>
-        <div class="game-input-parts">
-          <GameField />
-          <div class="game-settings">
-            <LinesField />
-            <RequestForm only={["depth", "engine", "nodes", "path"]} />
-          </div>
+        <summary>{title}</summary>
+        <div class="input-parts">
+          <GameField action={action} />
+          {children}
         </div>
       </details>
       <GameChooser />
@@ -29,9 +40,8 @@ export function GameInput({ isOpen }: { readonly isOpen: boolean }) {
   );
 }
 
-function GameField() {
-  const { text, refusal, violation, edit, takeText, takeFile } = usePage().review.input;
-  const id = useId();
+function GameField({ action }: Pick<InputPanelProps, "action">) {
+  const { text, violation, edit, take, takeFile } = usePage().input;
   const noteId = useId();
   const field = useRef<HTMLTextAreaElement>(null);
   const file = useRef<HTMLInputElement>(null);
@@ -45,24 +55,23 @@ function GameField() {
       current.scrollTop = (wrong.line - 3) * lineHeight;
     }
   }, [wrong]);
-  useEffect(() => {
-    if (refusal.value !== undefined) {
-      announce(refusal.value);
-      field.current?.scrollIntoView({ block: "nearest" });
-    }
-  }, [refusal.value]);
+  const send = async () => {
+    await take(text.value, "This text");
+    // The panel is closed, and has hidden the focused button.
+    requestAnimationFrame(() => document.activeElement?.checkVisibility() || focusBoard());
+  };
   return (
     <form
       class="game-field stack"
       onSubmit={(event) => {
         event.preventDefault();
-        void takeText(text.value);
+        void send();
       }}
     >
-      <label for={id}>A game in PGN</label>
+      <label for={textFieldId}>A game in PGN, or a position in FEN</label>
       <textarea
         ref={field}
-        id={id}
+        id={textFieldId}
         rows={wrong ? 8 : 5}
         spellcheck={false}
         autocomplete="off"
@@ -75,14 +84,12 @@ function GameField() {
         {wrong ? (
           <ViolationInText text={text.value} violation={wrong} />
         ) : (
-          <p class={refusal.value === undefined ? "quiet-text" : "game-refusal"}>
-            {refusal.value ?? "Paste it here, drop a file anywhere on the page, or open one."}
-          </p>
+          <p class="quiet-text">Paste it here, drop a file anywhere on the page, or open one.</p>
         )}
       </div>
       <div class="row">
         <button type="submit" class="first" disabled={text.value.trim() === ""}>
-          Review the game
+          {action}
         </button>
         <button type="button" onClick={() => file.current?.click()}>
           Open a file
@@ -91,7 +98,7 @@ function GameField() {
           ref={file}
           hidden
           type="file"
-          accept=".pgn,.txt,application/x-chess-pgn,text/plain"
+          accept=".pgn,.txt,.fen,.epd,application/x-chess-pgn,text/plain"
           aria-label="Open a file"
           onChange={({ currentTarget }) => {
             const [chosen] = currentTarget.files ?? [];
@@ -103,26 +110,5 @@ function GameField() {
         />
       </div>
     </form>
-  );
-}
-
-function LinesField() {
-  const { settings, set } = usePage().request;
-  const id = useId();
-  return (
-    <div class="field">
-      <label for={id}>Alternatives per move</label>
-      <select
-        id={id}
-        value={Math.min(Number(settings.value.multipv ?? 1), linesMax)}
-        onChange={({ currentTarget: { value } }) => set("multipv", value === "1" ? "" : value)}
-      >
-        {[1, 2, linesMax].map((count) => (
-          <option key={count} value={count}>
-            {count - 1}
-          </option>
-        ))}
-      </select>
-    </div>
   );
 }

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { lineAround, placeOfToken } from "../../../web/src/review/text-place.ts";
+import { lineAround, placeOfToken } from "../../../web/src/input/text-place.ts";
 
 const text = '[White "A"]\n\n1. e4 e5\n2. Ke3 *';
 

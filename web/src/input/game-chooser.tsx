@@ -4,22 +4,24 @@ import { known } from "../game/tags.ts";
 import { usePage } from "../page.ts";
 import { type FoundGame, gamesWith } from "./found-games.ts";
 
-/** The list shows at most this number of games. The search field finds all games. */
-const shownMax = 50;
+/** The list shows this number of games, and more after a click. */
+const shownAtOnce = 50;
 
 /** A search field is shown if there are more games than this number. */
 const unfilteredMax = 8;
 
 export function GameChooser() {
-  const { found, read } = usePage().review.input;
+  const { found, isListOpen, choose } = usePage().input;
   const filterId = useId();
   const filter = useSignal("");
   const title = useRef<HTMLElement>(null);
   const games = found.value;
-  const [isOpen, setIsOpen] = useState(true);
+  const [shown, setShown] = useState(shownAtOnce);
   useEffect(() => {
-    setIsOpen(true);
-    title.current?.focus();
+    setShown(shownAtOnce);
+    if (isListOpen.peek()) {
+      title.current?.focus();
+    }
   }, [games]);
   if (games.length === 0) {
     return null;
@@ -28,13 +30,15 @@ export function GameChooser() {
   return (
     <details
       class="game-chooser panel"
-      open={isOpen}
-      onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}
+      open={isListOpen.value}
+      onToggle={({ currentTarget: { open } }) => {
+        isListOpen.value = open;
+      }}
     >
       <summary ref={title}>{games.length} games in this text</summary>
       {games.length > unfilteredMax && (
         <div class="field">
-          <label for={filterId}>Find by name, event or date</label>
+          <label for={filterId}>Find by number, name, event or date</label>
           <input
             id={filterId}
             type="search"
@@ -46,28 +50,24 @@ export function GameChooser() {
         </div>
       )}
       <ul class="game-list">
-        {matching.slice(0, shownMax).map((game) => (
+        {matching.slice(0, shown).map((game) => (
           <li key={game.number}>
-            <GameButton
-              game={game}
-              onChoose={() => {
-                setIsOpen(false);
-                read(game.text);
-              }}
-            />
+            <GameButton game={game} onChoose={() => choose(game)} />
           </li>
         ))}
       </ul>
       {matching.length === 0 && <p>None of them.</p>}
-      {matching.length > shownMax && (
-        <p class="quiet-text">{matching.length - shownMax} more: find them by name, event or date.</p>
+      {matching.length > shown && (
+        <button type="button" onClick={() => setShown(shown + shownAtOnce)}>
+          Show more ({matching.length - shown})
+        </button>
       )}
     </details>
   );
 }
 
 function GameButton({ game, onChoose }: { readonly game: FoundGame; onChoose(): void }) {
-  const { text } = usePage().review.input;
+  const { text } = usePage().input;
   const { number, tags } = game;
   const about = ["Event", "Date", "Result"].flatMap((name) => known(tags, name) ?? []);
   return (

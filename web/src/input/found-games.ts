@@ -39,11 +39,13 @@ function tagsOf(text: string): ReadonlyMap<string, string> {
   }
 }
 
-/** Returns the games whose tags contain all words. Ignores upper and lower case. */
+/** Returns the game with a number, such as `Game 7` or `#7`, then the games whose tags contain all words. Ignores case. */
 export function gamesWith(words: string, games: readonly FoundGame[]): readonly FoundGame[] {
+  const number = Number(/^\s*(?:game\s*)?#?(\d+)\s*$/i.exec(words)?.[1]);
   const parts = words.toLowerCase().split(/\s+/);
-  return games.filter(({ tags }) => {
-    const all = [...tags.values()].join("\n").toLowerCase();
-    return parts.every((part) => all.includes(part));
+  const others = games.filter((game) => {
+    const all = [...game.tags.values()].join("\n").toLowerCase();
+    return game.number !== number && parts.every((part) => all.includes(part));
   });
+  return [...games.filter((game) => game.number === number), ...others];
 }

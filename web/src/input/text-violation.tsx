@@ -1,7 +1,7 @@
 import { useEffect } from "preact/hooks";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
-import type { TextViolation } from "./create-game-input.ts";
+import type { TextViolation } from "./create-input.ts";
 import { lineAround } from "./text-place.ts";
 
 export function ViolationInText({
@@ -11,7 +11,8 @@ export function ViolationInText({
   readonly text: string;
   readonly violation: TextViolation;
 }) {
-  const { read } = usePage().review.input;
+  const { input, address } = usePage();
+  const verb = address.view.value === "review" ? "Review" : "Open";
   useEffect(() => announce(violation.message), [violation]);
   const { suggested } = violation;
   const { before, marked, behind } = lineAround(text, violation);
@@ -27,9 +28,9 @@ export function ViolationInText({
       </p>
       {suggested !== undefined && (
         <div class="row">
-          <button type="button" onClick={() => read(suggested)}>
+          <button type="button" onClick={() => input.read(suggested)}>
             {/* Any other suggestion replaces foreign piece letters with English ones. */}
-            {text.startsWith(suggested) ? "Review the game up to there" : "Review it in English letters"}
+            {verb} {text.startsWith(suggested) ? "the game up to there" : "it in English letters"}
           </button>
         </div>
       )}

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { foundGames, gamesWith } from "../../../web/src/review/found-games.ts";
+import { foundGames, gamesWith } from "../../../web/src/input/found-games.ts";
 
 const twoGames = `[Event "Paris"]\r
 [White "Morphy, Paul"]\r
@@ -44,6 +44,9 @@ test("the search field finds games by words in the tags of the games", async () 
   expect(gamesWith("MORPHY paris", games).map(({ number }) => number)).toEqual([1]);
   expect(gamesWith("", games)).toHaveLength(2);
   expect(gamesWith("morphy london", games)).toEqual([]);
+  for (const words of ["2", "#2", "Game 2", " game #2 "]) {
+    expect(gamesWith(words, games)[0]?.number, words).toBe(2);
+  }
 });
 
 test("splitting a large text does not block the page", async () => {
