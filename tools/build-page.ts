@@ -1,7 +1,7 @@
 /** Builds the page. Renames a temporary folder to `dist/web/`, so that a server never reads an incomplete page. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { chmod, mkdir, readdir, readFile, rename, rm, stat, utimes, writeFile } from "node:fs/promises";
-import { setPriority } from "node:os";
+import { getPriority, setPriority } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
@@ -11,8 +11,8 @@ import { build } from "vite";
 const dist = fileURLToPath(new URL("../dist", import.meta.url));
 const place = join(dist, "web");
 const begun = new Date();
-// Run with low priority, because a server may run at the same time.
-setPriority(10);
+// Run with low priority, because a server may run at the same time. Only root may raise a priority.
+setPriority(Math.max(10, getPriority()));
 /** The age in milliseconds at which the temporary folder of a killed build is deleted. */
 const abandonedAfterMs = 10 * 60_000;
 

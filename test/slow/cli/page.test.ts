@@ -114,4 +114,17 @@ describe("an interrupted build of the web page", () => {
       expect(readdirSync(join(checkout, "dist"))).toEqual([]);
     },
   );
+
+  test("a build of the web page by a user without rights begins at the lowest priority too", async () => {
+    const checkout = clone("nice");
+    mkdirSync(join(checkout, "dist"));
+    // Root may raise its priority, so it gives up this right.
+    const asUser = process.getuid?.() === 0 ? ["setpriv", "--bounding-set=-sys_nice"] : [];
+    const command = ["nice", "-n", "19", ...asUser, process.execPath, "tools/build-page.ts"];
+    const child = spawn("env", command, { cwd: checkout, stdio: "ignore" });
+    const ended = once(child, "exit");
+    await expect.poll(() => leftIn(checkout), { interval: 5, timeout: buildMaxMs }).toHaveLength(1);
+    child.kill("SIGTERM");
+    expect(await ended).toEqual([null, "SIGTERM"]);
+  });
 });
