@@ -1,5 +1,6 @@
-import { expect, test } from "vitest";
+import { beforeAll, expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
+import { tablesFolder, verifyTablesOf } from "../support/tables.ts";
 import {
   analysisOf,
   clickAt,
@@ -12,8 +13,10 @@ import {
   settle,
   withClipboard,
 } from "./support/analysis-page.ts";
-import { usePage } from "./support/open-page.ts";
+import { usePage, useServiceInProcess } from "./support/open-page.ts";
 
+/** Only moves of the rook win. */
+const rookHangs = "8/8/8/3k4/4R3/8/8/K7 w - - 0 1";
 const mateInOne = "6k1/5ppp/8/8/8/8/5PPP/4R1K1 w - - 0 1";
 
 describeWith("chromium")("the analysis", () => {
@@ -414,5 +417,30 @@ describeWith("chromium")("the moves of a game", () => {
     await help.getByText("Play the best move").waitFor();
     await page.keyboard.press("Escape");
     await help.waitFor({ state: "hidden" });
+  });
+});
+
+describeWith("chromium")("a service with endgame tables", () => {
+  const kibitz = usePage(useServiceInProcess({ KIBITZ_SYZYGY: tablesFolder }));
+  beforeAll(() => verifyTablesOf(kibitz.url));
+
+  test("an analysis shows the result that endgame tables know beside the score", async () => {
+    const page = await kibitz.open({ address: `#fen=${rookHangs.replaceAll(" ", "_")}&depth=4` });
+    const { score, state, heard } = analysisOf(page);
+    await state.getByText("Depth 4", { exact: true }).waitFor();
+    await page.locator(".search-result").getByText("White wins (tablebase)", { exact: true }).waitFor();
+    expect(await score.getAttribute("aria-valuetext")).toMatch(/^\+\d\.\d\d$/);
+    await heard.filter({ hasText: /Depth 4\. White wins \(tablebase\)\. Best move: R/ }).waitFor();
+  });
+
+  test("a review shows the result after a move, and the results by which the move is judged", async () => {
+    const page = await kibitz.open({ address: "#review&depth=4" });
+    const moves = "1. Rh4 Kd6 2. Ra4 Kc5 3. Ka2 Kb5 4. Kb1 *";
+    await page.getByLabel("A game in PGN").fill(`[SetUp "1"]\n[FEN "${rookHangs}"]\n\n${moves}`);
+    await page.getByRole("button", { name: "Review the game" }).click();
+    await page.getByRole("list", { name: "Moves" }).getByRole("button", { name: /^Kb1/ }).click();
+    const comment = page.getByRole("region", { name: "Comment on the move" });
+    await comment.getByText("Draw (tablebase)", { exact: true }).waitFor();
+    await comment.getByText(/White wins \(tablebase\) → Draw \(tablebase\), accuracy/).waitFor();
   });
 });

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { type Search, StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import { usePage } from "../page.ts";
+import { resultText } from "../parts/result-text.ts";
 import { ProblemView } from "../problem/problem-view.tsx";
 import { settingsFromPlain } from "../request/settings.ts";
 import { Chances } from "./chances.tsx";
@@ -17,6 +18,7 @@ export function SearchPanel() {
   const evaluation = analysis.latest.value;
   const { position } = game.at.value;
   const outcome = outcomeInWords(position);
+  const result = resultText(evaluation?.tablebase);
   const wait = state.kind === "waiting" ? state.wait : undefined;
   // Show the panel during a search even without an evaluation, so that the layout does not move.
   const isShown = !position.terminal && (evaluation || (isUnderWay(state) && !wait));
@@ -31,6 +33,7 @@ export function SearchPanel() {
           Evaluation
         </h3>
         {(isShown || position.terminal) && <p class="search-score figures">{analysis.score.value.text}</p>}
+        {result && <p class="search-result">{result}</p>}
         <p class="search-state quiet-text figures">{useStateInWords()}</p>
         <Buttons />
       </div>

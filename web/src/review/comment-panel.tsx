@@ -5,6 +5,7 @@ import type { AlternativeMove, MoveReview } from "../../../gen/chess/analysis/v1
 import { commentTexts, type GameNode } from "../game/game.ts";
 import { moveNumber, numberedMove } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
+import { resultText } from "../parts/result-text.ts";
 import { scoreText } from "../parts/score-text.ts";
 import { Countdown } from "../problem/countdown.tsx";
 import { clockText } from "./clock-text.ts";
@@ -78,14 +79,17 @@ function MoveLine({
         {judged?.sign}
       </strong>
       <strong>{useScore().text}</strong>
+      {reviewed?.tablebase && <span>{resultText(reviewed.tablebase)}</span>}
       {clock !== undefined && <span class="quiet-text">Clock {clockText(Number(clock))}</span>}
     </p>
   );
 }
 
 function Remarks({ before, reviewed }: { readonly before: GameNode; readonly reviewed: MoveReview }) {
-  const { scoreOf } = usePage().review;
-  const [from, to] = [scoreText(scoreOf(before)), scoreText(reviewed.evaluation)];
+  const { scoreOf, reviewOf } = usePage().review;
+  // The service judges a move by the results that endgame tables know.
+  const from = resultText(reviewOf(before)?.tablebase) ?? scoreText(scoreOf(before));
+  const to = resultText(reviewed.tablebase) ?? scoreText(reviewed.evaluation);
   const { comment, labels } = remarksOn(reviewed);
   return (
     <p class="row figures">
