@@ -11,6 +11,8 @@ if (found < needed) {
   );
   process.exit(1);
 }
+// A reload may arrive before `serve` listens to its signal, which would end the process.
+process.on("SIGUSR2", () => {});
 // What strips types takes 15 MB of memory for as long as the process lives. With what it gave the last time it is not even read,
 // if this is known before the first file with types.
 const { keepCompiled } = await import("./compile-cache.js");

@@ -61,8 +61,13 @@ export async function createAccess(options: AccessOptions) {
   const { mode, keysPerDay, pepper, knownMs, stores, shared, addressOf, log } = options;
   const { keys } = stores;
   const isOpen = mode === "open";
-  const plans = plansIn(mode, options.plans);
-  const keyless = isOpen ? openPlan : (planOf(options.plans, keylessPlan.id) ?? keylessPlan);
+  let plans: readonly Plan[] = [];
+  let keyless = openPlan;
+  function usePlans(given: readonly Plan[]): void {
+    plans = plansIn(mode, given);
+    keyless = isOpen ? openPlan : (planOf(given, keylessPlan.id) ?? keylessPlan);
+  }
+  usePlans(options.plans);
   // If the operator has removed the plan of a key, the free plan applies.
   const planOfKey = ({ plan }: KeyRecord) =>
     isOpen ? openPlan : (planOf(plans, plan) ?? planOf(plans, freePlan.id) ?? freePlan);
@@ -110,7 +115,14 @@ export async function createAccess(options: AccessOptions) {
     },
     addressOf,
     isKeyRequired: mode === "keys",
-    plans,
+    /** The operator can change the plans while the server runs. */
+    get plans() {
+      return plans;
+    },
+    /** Calls in flight keep their plan. */
+    usePlans,
+    /** Rejects with StoreUnavailable. */
+    keysByPlan: () => keys.countByPlan(),
     selfService:
       keysPerDay > 0
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
@@ -135,7 +147,7 @@ export async function createAccess(options: AccessOptions) {
   };
 }
 
-export function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
+function plansIn(mode: AccessOptions["mode"], plans: readonly Plan[]): readonly Plan[] {
   switch (mode) {
     case "open":
       return [openPlan];

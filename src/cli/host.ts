@@ -15,8 +15,10 @@ export interface Host {
   readonly stdout: Output;
   readonly stderr: Output;
   on(signal: StopSignal, listener: (signal: NodeJS.Signals) => void): unknown;
+  on(signal: "SIGUSR2", listener: () => void): unknown;
   on(event: UnhandledEvent, listener: (error: unknown) => void): unknown;
   off(signal: StopSignal, listener: (signal: NodeJS.Signals) => void): unknown;
+  off(signal: "SIGUSR2", listener: () => void): unknown;
   off(event: UnhandledEvent, listener: (error: unknown) => void): unknown;
   once(event: "exit", listener: () => void): unknown;
   exit(code: number): unknown;

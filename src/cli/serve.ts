@@ -6,6 +6,7 @@ import type { Log } from "../log/log.ts";
 import { makeFolder } from "../storage/sqlite/database.ts";
 import { after, now } from "../time/time.ts";
 import { tracingFrom } from "../tracing/settings.ts";
+import type { App } from "../wiring/app.ts";
 import { ConfigError, describeSettings, loadConfig, settingsForLog } from "../wiring/config.ts";
 import { openEngines } from "../wiring/engines.ts";
 import type { Config } from "../wiring/settings.ts";
@@ -14,6 +15,7 @@ import { type Command, exitCode, table } from "./command.ts";
 import { installCommand, wouldInstallHelp } from "./engines/install-hint.ts";
 import { guardRequests } from "./guard-requests.ts";
 import type { Host } from "./host.ts";
+import { onReloadSignal } from "./reload-signal.ts";
 
 /** After an error outside of every request, a stop that takes longer has failed: searches 15 s, their answers 5 s, the rest 10 s. */
 const brokenStopMaxMs = 30_000;
@@ -29,6 +31,7 @@ export const serveCommand: Command = {
     return ["Settings are environment variables, shown here with their defaults:", ...table(rows)];
   },
   async run({ signal: interrupted, host }) {
+    using reload = onReloadSignal(host);
     const config = loadConfig(host.env, await complaintsOfPlans(host.env));
     const log = await createLog(config.logLevel, host.stdout, host);
     const broken = new AbortController();
@@ -93,15 +96,33 @@ export const serveCommand: Command = {
     log.info(fields, `ready: curl ${app.url}/ shows how to start`);
     const building = config.page === "on" ? buildPageIfStale(log, signal) : undefined;
 
+    reload.call(() => reloadPlans(app, config, log));
     if (!signal.aborted) {
       await once(signal, "abort");
     }
+    reload.call(async () => log.info({}, "stopping: the plans are not read again"));
     log.info({}, "stopping: finishing the requests in progress; interrupt again to stop at once");
     await Promise.all([app.stop(), building]);
     log.info({ unhandled: guard.count }, "stopped");
     return broken.signal.aborted ? exitCode.failure : exitCode.ok;
   },
 };
+
+async function reloadPlans(app: App, { plansFile }: Config, log: Log): Promise<void> {
+  if (plansFile === undefined) {
+    log.warn({}, "SIGUSR2 reads the plans again, but KIBITZ_PLANS is not set");
+    return;
+  }
+  try {
+    const ids = await app.reloadPlans();
+    log.info({ file: plansFile }, `the plans were read again: ${ids.join(", ")}`);
+  } catch (error) {
+    log.error(
+      { file: plansFile, error: error instanceof Error ? error.message : String(error) },
+      "the plans were not changed",
+    );
+  }
+}
 
 /** For each protection: the damage that a compromised engine could do without this protection. */
 const dangers: Readonly<Record<Guard, string>> = {

@@ -25,7 +25,7 @@ export function createAnalysisService(
   options: AnalysisServiceOptions,
 ): Implementation<typeof AnalysisService> {
   const { analyzer, engines: known, access, validate, charge, tablebase } = options;
-  const { plans, longCalls } = access;
+  const { longCalls } = access;
   const evaluateBatch = createBatchEvaluation(options);
 
   /** If the caller has a batch or review in flight, a single request may wait instead of being rejected. */
@@ -98,6 +98,8 @@ export function createAnalysisService(
           movetimeMs,
         };
         const typicalMs = analyzer.expectMs(defaultBuild, limits);
+        // Read the plans for each call, because the operator can change them while the server runs.
+        const { plans } = access;
         const estimate = estimateOf({ ...limits, depth, nodes }, plans, typicalMs);
         return {
           operation: "eval",

@@ -36,9 +36,13 @@ interface ValidateOptions {
 export type Validate = ReturnType<typeof createValidate>;
 
 export function createValidate({ access, engines, beginWork }: ValidateOptions) {
-  const { plans, selfService } = access;
+  const { selfService } = access;
   function refuseExcess(excessIn: Parameters<typeof upgradeNeeded>[0], plan: Plan, cost: number): void {
-    const error = upgradeNeeded(excessIn, { plans, plan, hasSelfService: selfService !== undefined });
+    const error = upgradeNeeded(excessIn, {
+      plans: access.plans,
+      plan,
+      hasSelfService: selfService !== undefined,
+    });
     if (error) {
       throw withCost(error, cost);
     }

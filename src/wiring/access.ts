@@ -1,11 +1,5 @@
 import { existsSync } from "node:fs";
-import {
-  type Access,
-  type AccessOptions,
-  createAccess,
-  plansIn,
-  type SharedAccess,
-} from "../access/access.ts";
+import { type Access, type AccessOptions, createAccess, type SharedAccess } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
 import { createCallerAddress, createClientAddress } from "../access/client-address.ts";
 import { checkValueOf } from "../access/keys.ts";
@@ -293,15 +287,17 @@ function whyUnusable(error: unknown): unknown {
 /** If KIBITZ_ACCESS is `open`, nothing is limited. Trusted proxies are never limited, because they connect for many clients. */
 export function connectionLimits(
   config: Config,
-  plans: readonly Plan[],
+  plans: () => readonly Plan[],
 ): Required<Pick<ListenerOptions, "callerOf" | "callsPerCaller" | "connectionsPerAddress">> {
   const isLimited = config.access !== "open" && config.connectionsPerAddress > 0;
   const connectionsPerAddress = isLimited ? config.connectionsPerAddress : Number.POSITIVE_INFINITY;
-  const searches = plansIn(config.access, plans).map(({ limits }) => limits.concurrent ?? 0);
   return {
     callerOf: createCallerAddress(config.trustProxy),
     connectionsPerAddress,
     // Allow at least as many calls in flight as the largest plan.
-    callsPerCaller: Math.max(connectionsPerAddress, ...searches),
+    callsPerCaller() {
+      const searches = plans().map(({ limits }) => limits.concurrent ?? 0);
+      return Math.max(connectionsPerAddress, ...searches);
+    },
   };
 }

@@ -1,5 +1,6 @@
 import type { Access } from "../access/access.ts";
 import { createClientAddress } from "../access/client-address.ts";
+import type { Plan } from "../access/plans.ts";
 import { createRefusalReport, createReportCall } from "../calls/report-call.ts";
 import type { Engines } from "../engine/engines.ts";
 import { createBodyBudget } from "../http/body-budget.ts";
@@ -18,6 +19,7 @@ import type { Log } from "../log/log.ts";
 import type { Metrics } from "../metrics/metrics.ts";
 import { createRpcPathTest } from "../request/context.ts";
 import { serviceNames } from "../services/implementations.ts";
+import { StoreUnavailable } from "../storage/ports.ts";
 import { createEventLoopLag, createHeapCheck, type EventLoopLag } from "../thread/overload.ts";
 import { createBeginSpan } from "../tracing/server-span.ts";
 import { connectionLimits } from "./access.ts";
@@ -26,6 +28,7 @@ import { createDegraded, type Degraded } from "./degraded.ts";
 import { descriptorsFor } from "./descriptors.ts";
 import { notServing, openService, openStores, type ServiceTimes } from "./open-service.ts";
 import { loadPlans, shownPlans } from "./plans.ts";
+import { reloadPlans, warnOfMissingPlans } from "./plans-in-use.ts";
 import {
   checkCredential,
   createCheckAnswer,
@@ -61,6 +64,8 @@ export interface AppOptions extends Partial<ServiceTimes> {
 export interface App {
   readonly url: string;
   degraded(): readonly string[];
+  /** Reads the plans again, and resolves with their ids. Rejects, and then changes nothing, as {@link reloadPlans} does. */
+  reloadPlans(): Promise<readonly string[]>;
   /** Rejects new calls, waits for calls in flight, and then closes everything. */
   stop(): Promise<void>;
 }
@@ -118,10 +123,16 @@ export async function startApp(
   const probes = createProbes({ ...readiness, degraded: degraded.names });
   const answerCheck = createCheckAnswer(readiness.ready);
   metrics?.serveProbes?.(probes);
-  const connections = connectionLimits(config, plans);
+  const connections = connectionLimits(config, () => access?.plans ?? plans);
   const descriptors = descriptorsFor(config);
   if (descriptors.warning !== undefined) {
     log.warn({}, descriptors.warning);
+  }
+  let shown: { readonly of: readonly Plan[]; readonly plans: readonly object[] } | undefined;
+  /** Returns the same list as long as the plans do not change. */
+  function shownOf(of: readonly Plan[]): readonly object[] {
+    shown = shown?.of === of ? shown : { of, plans: shownPlans(of) };
+    return shown.plans;
   }
   const hasPage = config.page === "on";
   const pages = {
@@ -130,7 +141,7 @@ export async function startApp(
       ...(hasPage ? [createWebPage()] : []),
       createWelcome(hasPage),
       createProblemPages(),
-      createApiPages({ plans: () => access && shownPlans(access.plans), tools: mcpTools }),
+      createApiPages({ plans: () => access && shownOf(access.plans), tools: mcpTools }),
     ],
   };
   const listener = createListener({
@@ -167,6 +178,11 @@ export async function startApp(
       await openStores(config, log, { ...shared, redis: redisTimes, plans, addressOf }),
     );
     access = stores.access;
+    void warnOfMissingPlans(config, access, log).catch((error: unknown) => {
+      if (!(error instanceof StoreUnavailable)) {
+        log.error({ err: error }, "the plans of the keys could not be checked");
+      }
+    });
     listener.answerWith(handlersIn({ access, tools }, pages));
 
     const tables = openTables(config, log, open);
@@ -208,6 +224,7 @@ export async function startApp(
     };
     return {
       degraded: degraded.names,
+      reloadPlans: () => reloadPlans(config, stores.access),
       url: `http://${host.includes(":") ? `[${host}]` : host}:${port}`,
       stop: () => {
         stopped ??= drain();

@@ -75,7 +75,7 @@ describe.each([
   test(`a call over ${protocol} is in flight until its work ends, even if its client disconnects`, async () => {
     const { promise: work, resolve: endWork } = Promise.withResolvers<void>();
     const { base } = await startListener([handlerOf(work)], {}, undefined, {
-      callsPerCaller: 1,
+      callsPerCaller: () => 1,
       isRpcPath: (path) => path.startsWith(rpc),
     });
     const leaving = new AbortController();

@@ -137,7 +137,7 @@ describe("concurrent calls", () => {
   }
 
   test("the server keeps running when clients disconnect while their HTTP/2 streams are being refused", async () => {
-    const { base, busy } = await start({}, { callsPerCaller: 1 });
+    const { base, busy } = await start({}, { callsPerCaller: () => 1 });
     const { startCalls } = http2CallerOf(base);
     startCalls("127.0.0.2", 1);
     await expect.poll(() => busy.length).toBe(1);
@@ -156,7 +156,7 @@ describe("concurrent calls", () => {
   });
 
   test("the limit of a caller's concurrent calls applies to all connections of the caller over HTTP/1.1 and HTTP/2", async () => {
-    const { base, busy, enter, openBusy, warnings } = await start({}, { callsPerCaller: 3 });
+    const { base, busy, enter, openBusy, warnings } = await start({}, { callsPerCaller: () => 3 });
     const { startCalls, resetCodes } = http2CallerOf(base);
     startCalls("127.0.0.2", 2);
     await expect.poll(() => busy.length).toBe(2);
@@ -181,7 +181,7 @@ describe("concurrent calls", () => {
   });
 
   test("cancelled HEAD requests over HTTP/2 no longer count towards the limit of concurrent calls", async () => {
-    const { base, busy } = await start({}, { callsPerCaller: 3 });
+    const { base, busy } = await start({}, { callsPerCaller: () => 3 });
     const { startCalls, resetCodes } = http2CallerOf(base);
     const client = http2From(base, "127.0.0.2");
     client.on("error", () => {});
@@ -215,7 +215,7 @@ describe("concurrent calls", () => {
   });
 
   test("many addresses together leave calls for another address", async () => {
-    const { base, busy } = await start({ callsMax: 200 }, { callsPerCaller: 50 });
+    const { base, busy } = await start({ callsMax: 200 }, { callsPerCaller: () => 50 });
     const { startCalls, resetCodes } = http2CallerOf(base);
     for (let count = 1; count <= 12; count++) {
       startCalls(`127.0.1.${count}`, 50);
@@ -228,7 +228,7 @@ describe("concurrent calls", () => {
   });
 
   test("a client that keeps starting calls beyond the limit is disconnected", async () => {
-    const { base, busy } = await start({ streamsRefusedMax: 5 }, { callsPerCaller: 1 });
+    const { base, busy } = await start({ streamsRefusedMax: 5 }, { callsPerCaller: () => 1 });
     const { startCalls, resetCodes } = http2CallerOf(base);
     const patient = startCalls("127.0.0.2", 6);
     await expect.poll(() => resetCodes).toEqual([7, 7, 7, 7, 7]);

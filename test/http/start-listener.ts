@@ -23,7 +23,7 @@ export const unlimitedListener = {
   refuse: (error, req, res) => sendProblem(req, res, error),
   callerOf: ({ address }) => address,
   connectionsPerAddress: Number.POSITIVE_INFINITY,
-  callsPerCaller: Number.POSITIVE_INFINITY,
+  callsPerCaller: () => Number.POSITIVE_INFINITY,
   kindOf: (path) => (path === "/healthz" ? "probe" : "call"),
   answerProbe: () => false,
   isHeapFull: () => false,

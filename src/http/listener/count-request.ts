@@ -40,7 +40,7 @@ export interface CountRequestOptions {
   readonly kindOf: (path: string) => RequestKind;
   /** Returns undefined if only the total limits apply, for example for a trusted proxy. */
   readonly callerOf: (origin: Pick<RequestContext, "address" | "forwardedFor">) => string | undefined;
-  readonly callsPerCaller: number;
+  callsPerCaller(): number;
   /** Answers a probe over its rate with its true status at the least cost. */
   readonly answerProbe: RequestHandler;
   readonly isHeapFull: () => boolean;
@@ -94,7 +94,7 @@ export function createCountRequest(
   // While the heap is nearly full, one probe of each address is answered, so that a load balancer sees the true status.
   const probesOf = () => (isHeapFull() ? 1 : limits.probesPerAddress);
   const begin = {
-    call: countUpTo("calls", callsMax, () => callsPerCaller, log),
+    call: countUpTo("calls", callsMax, callsPerCaller, log),
     probe: countUpTo("probes", callsMax, probesOf, log),
     tool: countUpTo("tools", callsMax, () => limits.toolsPerAddress, log),
     page: countUpTo("pages", callsMax, () => limits.pagesPerAddress, log),

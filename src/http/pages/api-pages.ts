@@ -9,7 +9,7 @@ import { htmlPage, siteStyle } from "./html-page.ts";
 import { answerGet, type CodedPage, compressedPage, pageFor } from "./page.ts";
 
 interface ApiPagesOptions {
-  /** Returns the plans, which never change. Returns undefined until the plans are loaded. */
+  /** Returns another list after the plans have changed. Returns undefined until the plans are loaded. */
   plans(): readonly object[] | undefined;
   tools(): Promise<readonly { readonly name: string; readonly description: string }[]>;
 }
@@ -40,7 +40,12 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
     "/docs/swagger-ui-bundle.js": viewerFile("swagger-ui-bundle.js", script),
     "/docs/swagger-ui.css": viewerFile("swagger-ui.css", "text/css; charset=utf-8"),
   };
-  const pages = new Map(Object.entries(readers).map(([path, read]) => [path, cached(read)]));
+  const pages = new Map(
+    Object.entries(readers).map(([path, read]) => [
+      path,
+      cached(read, path === "/openapi.json" ? plans : undefined),
+    ]),
+  );
 
   return async (req, res) => {
     const { path } = contextOf(req);
@@ -54,10 +59,22 @@ export function createApiPages({ plans, tools }: ApiPagesOptions): RequestHandle
   };
 }
 
-/** Reads and compresses a page at the first request and caches it. After an error, the next request reads the page again. */
-function cached(read: () => Promise<CodedPage>): () => Promise<CodedPage> {
+/**
+ * Reads and compresses a page at the first request and caches it. The next request reads the page again after an error, and if
+ * `madeFrom` returns another value.
+ */
+function cached(
+  read: () => Promise<CodedPage>,
+  madeFrom: () => unknown = () => undefined,
+): () => Promise<CodedPage> {
   let page: Promise<CodedPage> | undefined;
+  let source: unknown;
   return () => {
+    const now = madeFrom();
+    if (now !== source) {
+      source = now;
+      page = undefined;
+    }
     page ??= read().catch((error) => {
       page = undefined;
       throw error;

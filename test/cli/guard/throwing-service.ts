@@ -96,7 +96,7 @@ const listener = createListener({
     return address;
   },
   connectionsPerAddress: Number.POSITIVE_INFINITY,
-  callsPerCaller: Number.POSITIVE_INFINITY,
+  callsPerCaller: () => Number.POSITIVE_INFINITY,
   kindOf: () => "call",
   answerProbe: () => false,
   isHeapFull: () => false,
