@@ -2,6 +2,7 @@
  * A child process that sends health probes to a service until the parent process sends `stop`. Then the child process reports
  * the response times.
  */
+import { existsSync } from "node:fs";
 import { Agent, get } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
 import { startStopwatch } from "../support/stopwatch.ts";
@@ -41,6 +42,19 @@ function probe(url: string, agent: Agent | false): Promise<boolean> {
   });
 }
 
+/** Returns the response time in milliseconds. Returns undefined if the probe fails, or if the service has ended. */
+async function probeMs(pid: number, url: string, agent: Agent | false): Promise<number | undefined> {
+  try {
+    const stopwatch = startStopwatch(process.pid, pid);
+    return (await probe(url, agent)) ? stopwatch() : undefined;
+  } catch (error) {
+    if (existsSync(`/proc/${pid}`)) {
+      throw error;
+    }
+    return undefined;
+  }
+}
+
 async function watch({ url, pid, probesMin }: Watched): Promise<void> {
   const healthz = `${url}/healthz`;
   const kept = new Agent({ keepAlive: true, localAddress });
@@ -53,11 +67,11 @@ async function watch({ url, pid, probesMin }: Watched): Promise<void> {
   });
   process.send?.("ready");
   for (let count = 0; count < probesMin || !stopped; count++) {
-    const stopwatch = startStopwatch(process.pid, pid);
-    if (await probe(healthz, count % newConnectionEvery === 0 ? false : kept)) {
-      times.push(stopwatch());
-    } else {
+    const ms = await probeMs(pid, healthz, count % newConnectionEvery === 0 ? false : kept);
+    if (ms === undefined) {
       failed++;
+    } else {
+      times.push(ms);
     }
     await sleep(stopped ? everyMsAtEnd : everyMs);
   }

@@ -1,7 +1,7 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import type { Watched } from "./health-prober.ts";
 import { forgetPeak, vitalsOf } from "./processes-of.ts";
 import type { StartedService } from "./started-service.ts";
@@ -31,17 +31,24 @@ function startProber(): ChildProcess {
 }
 
 /**
- * Sends requests to `/healthz` until the returned function is called. A child process sends the requests, because the test
- * process is busy with the attack.
+ * Sends requests to `/healthz` until the returned function is called, or until the test has failed. A child process sends the
+ * requests, because the test process is busy with the attack.
  * @param probesMin the minimum number of requests: use 20 or more
+ * @param atEnd registers what runs after the test. A concurrent test must give the function of its own context.
  */
 export async function watchHealth(
   { url, pid }: Pick<StartedService, "url" | "pid">,
   probesMin = 20,
+  atEnd: (run: () => void) => void = onTestFinished,
 ): Promise<() => Promise<Health>> {
   forgetPeak(pid);
   const { rssBytes } = vitalsOf(pid);
   const prober = idleProbers.pop() ?? startProber();
+  atEnd(() => {
+    if (!idleProbers.includes(prober)) {
+      prober.kill();
+    }
+  });
   prober.send({ url, pid, probesMin } satisfies Watched);
   await once(prober, "message");
   return async () => {

@@ -195,8 +195,10 @@ describe.concurrent("02: slow clients", () => {
     }
   }, 60_000);
 
-  test(`80 slow clients of ${Object.keys(kinds).length} kinds are disconnected or get status 408, and do not affect other callers`, async () => {
-    const stop = await watchHealth(service);
+  test(`80 slow clients of ${Object.keys(kinds).length} kinds are disconnected or get status 408, and do not affect other callers`, async ({
+    onTestFinished,
+  }) => {
+    const stop = await watchHealth(service, undefined, onTestFinished);
     const clients = Object.entries(kinds).flatMap(([kind, begin]) =>
       Array.from({ length: 5 }, () => ({ kind, begin })),
     );
