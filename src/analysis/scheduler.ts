@@ -1,5 +1,6 @@
 import { KibitzError } from "../errors/errors.ts";
-import { after, every, now, type Timer } from "../time/time.ts";
+import { outsideRequests, ownerNow, runAs } from "../request/owner.ts";
+import { after, every, now, soon, type Timer } from "../time/time.ts";
 import { restMs } from "./expected-time.ts";
 import { createExpressLine } from "./express-line.ts";
 import { accountOfFlow, createFairQueue, type Waiting } from "./fair-queue.ts";
@@ -75,6 +76,8 @@ const newFlow = "";
 
 /** Waiting work gets its position this often. The expected times of waiting work are also renewed this often. */
 const reportEveryMs = 1000;
+/** After this number of reports, the thread handles its input and output: 4,000 reports take several hundred milliseconds. */
+const reportsAtOnce = 50;
 
 /** The positions in a longer queue are computed once a second, because computing them for each report takes too long. */
 const positionsAtOnce = 100;
@@ -141,6 +144,9 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
   const expressLine = createExpressLine<Entry>();
   let pricedAt = Number.NEGATIVE_INFINITY;
   let positionsAt = Number.NEGATIVE_INFINITY;
+  /** The reports of queue positions that are due. A report that is late is not repeated. */
+  const reports = new Set<() => void>();
+  let isReporting = false;
   let started = 0;
   let refused = 0;
 
@@ -242,7 +248,9 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
     signal.addEventListener("abort", giveUp, { once: true });
     const readPosition = () => (waiting.has(entry) ? positionOf(entry) : undefined);
     onWaiting?.(readPosition);
-    const reporting = onWaiting && every(reportEveryMs, () => onWaiting(readPosition));
+    const owner = ownerNow();
+    const report = () => runAs(owner, () => onWaiting?.(readPosition));
+    const reporting = onWaiting && every(reportEveryMs, () => reportSoon(report));
     const patience = isShort(entry) ? after(patienceMs, () => useExpress(entry)) : undefined;
     if (patience && entry.slotWaitMs > patienceMs) {
       useExpress(entry);
@@ -251,8 +259,28 @@ export function createScheduler({ slots, maxWaitMs }: SchedulerOptions): Schedul
       return await promise;
     } finally {
       reporting?.cancel();
+      reports.delete(report);
       patience?.cancel();
       signal.removeEventListener("abort", giveUp);
+    }
+  }
+
+  function reportSoon(report: () => void): void {
+    reports.add(report);
+    if (!isReporting) {
+      isReporting = true;
+      outsideRequests(() => soon(runReports));
+    }
+  }
+
+  function runReports(): void {
+    for (const report of [...reports.values().take(reportsAtOnce)]) {
+      reports.delete(report);
+      report();
+    }
+    isReporting = reports.size > 0;
+    if (isReporting) {
+      soon(runReports);
     }
   }
 

@@ -9,6 +9,7 @@ import {
 } from "../../src/analysis/scheduler.ts";
 import { KibitzError } from "../../src/errors/errors.ts";
 import { createRandom } from "../support/random.ts";
+import { threadMs } from "../support/thread-time.ts";
 
 const never = new AbortController().signal;
 const workOf = (flow: string, expectedMs: number): Work => ({
@@ -405,5 +406,43 @@ describe("a waiter", () => {
     slot[Symbol.dispose]();
     await entering;
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test("reading the positions of 4,000 waiting searches takes less than 300 ms of processor time", async () => {
+    vi.useFakeTimers();
+    const scheduler = schedulerOf(1);
+    await scheduler.enter(workOf("a", 10), never);
+    const reads: ReadQueuePosition[] = [];
+    for (let count = 0; count < 4000; count++) {
+      void scheduler.enter(workOf(`caller ${count}`, 10), never, (read) => (reads[count] = read));
+    }
+    // Positions are computed at most once a second.
+    vi.advanceTimersByTime(1001);
+    const before = threadMs();
+    const places = reads.map((read) => read()?.place);
+    const usedMs = threadMs() - before;
+    expect(places).toEqual(places.map((_, index) => index + 1));
+    // Sorting the queue for each search takes more than a second.
+    expect(usedMs).toBeLessThan(300);
+  });
+
+  test("other work of the thread runs after at most 50 reports of 1,000 waiting searches", async () => {
+    vi.useFakeTimers();
+    const scheduler = schedulerOf(1);
+    await scheduler.enter(workOf("a", 10), never);
+    const onWaiting = vi.fn();
+    for (let count = 0; count < 1000; count++) {
+      void scheduler.enter(workOf("a", 10), never, onWaiting);
+    }
+    vi.advanceTimersByTime(999);
+    onWaiting.mockClear();
+    let atOnce = 0;
+    while (onWaiting.mock.calls.length < 1000) {
+      const before = onWaiting.mock.calls.length;
+      vi.advanceTimersToNextTimer();
+      atOnce = Math.max(atOnce, onWaiting.mock.calls.length - before);
+    }
+    expect(atOnce).toBe(50);
+    expect(onWaiting).toHaveBeenCalledTimes(1000);
   });
 });
