@@ -1,4 +1,5 @@
 import { type OutgoingHttpHeaders, request } from "node:http";
+import { setTimeout as sleep } from "node:timers/promises";
 
 export interface Answer {
   readonly status: number;
@@ -53,4 +54,21 @@ export function post(
     body: raw ? body : JSON.stringify(body),
     ...(signal && { signal }),
   });
+}
+
+const attemptsMax = 10;
+
+/**
+ * Sends a request again after the time in `Retry-After`, as a client should do, if the service answers that it is too busy. A busy
+ * machine may make the service refuse a request that an idle machine accepts.
+ */
+export async function patiently(send: () => Promise<Answer>): Promise<Answer> {
+  for (let attempt = 1; ; attempt++) {
+    const answer = await send();
+    const retryAfterS = Number(answer.headers["retry-after"]);
+    if (answer.status !== 503 || attempt === attemptsMax || !(retryAfterS > 0)) {
+      return answer;
+    }
+    await sleep(1000 * retryAfterS);
+  }
 }

@@ -1,3 +1,4 @@
 import { testQueuedStreams } from "./queued-streams.ts";
 
-testQueuedStreams(() => true);
+// A share of a core says something only on a machine that runs nothing else.
+testQueuedStreams(() => true, 0.6);
