@@ -6,7 +6,7 @@ import { descendantsOf, stillRunning } from "../engine/processes.ts";
 import { patienceMs } from "../support/patience.ts";
 import { type Server, startServer } from "../support/start-server.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
-import { type Answer, ask, post } from "./ask.ts";
+import { type Answer, ask, patiently, post } from "./ask.ts";
 import { descriptorsOf } from "./processes-of.ts";
 import { serviceSettings, slots } from "./service-settings.ts";
 
@@ -168,14 +168,19 @@ export async function expectProbesAnswered({ url }: Pick<StartedService, "url">)
 /** An ordinary caller. No attack uses the address of this caller. */
 const bystander = { localAddress: "127.0.99.1", method: "POST" };
 
-/** Fails if an ordinary caller gets no evaluation. The caller creates a key if the service issues keys. */
+/**
+ * Fails if an ordinary caller gets no evaluation. The caller creates a key if the service issues keys, and tries again if the
+ * service is too busy.
+ */
 export async function expectEvaluation(url: string): Promise<void> {
   const json = { "Content-Type": "application/json" };
   const issued = await ask(`${url}/v1/keys`, { ...bystander, headers: json, body: "{}" });
   const headers =
     issued.status === 200 ? { ...json, Authorization: `Bearer ${JSON.parse(issued.body).key}` } : json;
   const sent = JSON.stringify({ fen: startFen, depth: 6 });
-  const { status, body } = await ask(`${url}/v1/eval`, { ...bystander, headers, body: sent });
+  const { status, body } = await patiently(() =>
+    ask(`${url}/v1/eval`, { ...bystander, headers, body: sent }),
+  );
   expect(status, body).toBe(200);
   expect(JSON.parse(body).best_move.uci).toMatch(/^[a-h][1-8][a-h][1-8]$/);
 }

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from "node:timers/promises";
-import { expect } from "vitest";
+import { expect, vi } from "vitest";
+import { patienceMs } from "../support/patience.ts";
 import { type Health, watchHealth } from "./health-watch.ts";
 import { expectEvaluation, type StartedService } from "./started-service.ts";
 
 interface Bounds {
-  /** The attack is held for this number of milliseconds. */
+  /** The attack is held for this number of milliseconds, and until `expectAnswered` passes. */
   readonly heldMs: number;
+  /** Throws until the service has answered the attack. A slow machine may need longer than `heldMs`. */
+  readonly expectAnswered?: () => void;
   readonly grownBytes?: number;
   /** False in `open` mode, in which one caller may take all calls. */
   readonly hasRoomForOthers?: boolean;
@@ -23,7 +26,7 @@ const probesMin = 200;
 export async function expectOthersServed(
   service: StartedService,
   attack: () => Promise<() => void>,
-  { heldMs, grownBytes = 200e6, hasRoomForOthers = true }: Bounds,
+  { heldMs, expectAnswered = () => {}, grownBytes = 200e6, hasRoomForOthers = true }: Bounds,
 ): Promise<Health> {
   const stop = await watchHealth(service, probesMin);
   let isHeld = true;
@@ -36,6 +39,7 @@ export async function expectOthersServed(
   const end = await attack();
   try {
     await sleep(heldMs);
+    await vi.waitFor(expectAnswered, { timeout: patienceMs, interval: 100 });
   } finally {
     isHeld = false;
     end();
