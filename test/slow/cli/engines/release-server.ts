@@ -4,8 +4,8 @@ import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { afterAll, beforeAll } from "vitest";
-import type { OfficialBuild, Release } from "../../../src/cli/engines/official-release.ts";
-import { selfSigned } from "../../support/self-signed.ts";
+import type { OfficialBuild, Release } from "../../../../src/cli/engines/official-release.ts";
+import { selfSigned } from "../../../support/self-signed.ts";
 
 export type Respond = (response: ServerResponse) => void;
 
