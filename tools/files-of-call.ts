@@ -60,7 +60,8 @@ const idleMs = 3000;
 const dataDir = mkdtempSync(join(tmpdir(), "kibitz-files-of-call-"));
 const server = await startServer({
   ...quickestSettings,
-  // As a service is started for the public: with limits, with stored answers, and with metrics.
+  // As a service is started for the public: with the default build, limits, stored answers, and metrics.
+  KIBITZ_WASM_BUILD: "fast",
   KIBITZ_ACCESS: "public",
   KIBITZ_STORE_MB: "16",
   KIBITZ_METRICS_PORT: String(await freePort()),

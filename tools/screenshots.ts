@@ -66,6 +66,7 @@ function startWith(name: string, rates: readonly object[]): Promise<Server> {
   writeFileSync(plans, JSON.stringify({ plans: [{ id: "keyless", limits: { rates } }] }));
   return startServer({
     ...quickestSettings,
+    KIBITZ_WASM_BUILD: "fast",
     KIBITZ_PAGE: "on",
     KIBITZ_ACCESS: "public",
     KIBITZ_PLANS: plans,

@@ -9,9 +9,10 @@ const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/** The service has no native engine, because most readers have no native engine. */
+/** The service has the default WebAssembly build and no native engine, as most readers have. */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
+  KIBITZ_WASM_BUILD: "fast",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
   KIBITZ_ACCESS: "public",
   KIBITZ_CACHE_MB: "0",

@@ -20,6 +20,7 @@ export function testUnstoppablePosition(targets: readonly string[]): void {
   describe.each(targets)("29: a legal position in which the engine %s hangs", (target) => {
     // Each engine is tested with a new service, because a service refuses such a position for a minute after the first attempt.
     const service = useService({
+      KIBITZ_WASM_BUILD: "fast",
       KIBITZ_NATIVE_ENGINES: native ?? "none",
       KIBITZ_DEFAULT_ENGINE:
         target === "wasm full" || target === "auto" ? "stockfish-19" : "stockfish-19-lite",

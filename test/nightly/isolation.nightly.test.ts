@@ -50,6 +50,7 @@ const dataDir = useTemporaryFolder();
 function start(): Promise<Server> {
   return startServer({
     ...quickestSettings,
+    KIBITZ_WASM_BUILD: "fast",
     KIBITZ_DATA_DIR: dataDir,
     KIBITZ_NATIVE_ENGINES: nativeStockfish() ?? "none",
     KIBITZ_SLOTS: "2",

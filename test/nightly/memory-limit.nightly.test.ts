@@ -15,6 +15,7 @@ testWith("memory limits").each([
         KIBITZ_SLOTS: String(slots),
         KIBITZ_ENGINE_MEMORY_MB: String(Math.floor(bytes / 2e6)),
         KIBITZ_NATIVE_ENGINES: "none",
+        KIBITZ_WASM_BUILD: "fast",
         KIBITZ_DEFAULT_ENGINE: "stockfish-19",
         KIBITZ_ACCESS: "open",
       },

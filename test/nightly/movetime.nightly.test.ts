@@ -28,6 +28,7 @@ test.each(engineRows)(
   async (row) => {
     const { url, pid, stop } = await startServer({
       ...quickestSettings,
+      KIBITZ_WASM_BUILD: "fast",
       KIBITZ_DATA_DIR: dataDir,
       KIBITZ_NATIVE_ENGINES: nativeStockfish() ?? "none",
       KIBITZ_SLOTS: String(slots),

@@ -36,6 +36,7 @@ beforeAll(async () => {
   server = await startServer(
     {
       ...quickestSettings,
+      KIBITZ_WASM_BUILD: "fast",
       KIBITZ_NATIVE_ENGINES: nativeStockfish() ?? "none",
       KIBITZ_SLOTS: String(slots),
       KIBITZ_CACHE_MB: "0",

@@ -10,7 +10,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 /** docs/uci.md promises that every start except the first takes at most this time. */
 const promisedMs = 1000;
 
-const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
+const env = { ...quickestSettings, KIBITZ_WASM_BUILD: "fast", KIBITZ_DATA_DIR: useTemporaryFolder() };
 
 /** Milliseconds from the start of `kibitz uci` until its exit after `uci` and `quit`. */
 async function greetingMs(): Promise<number> {

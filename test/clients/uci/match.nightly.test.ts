@@ -8,7 +8,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 import { runProgram } from "../run-program.ts";
 import { kibitzUci } from "./kibitz-uci.ts";
 
-const env = { ...quickestSettings, KIBITZ_DATA_DIR: useTemporaryFolder() };
+const env = { ...quickestSettings, KIBITZ_WASM_BUILD: "fast", KIBITZ_DATA_DIR: useTemporaryFolder() };
 const match = fileURLToPath(new URL("match.py", import.meta.url));
 
 testWith("python")(
