@@ -5,7 +5,7 @@ import { startFen } from "./cases/case.ts";
 import { post } from "./post.ts";
 import { watchWork } from "./watch-work.ts";
 
-const heartbeatMs = 100;
+const heartbeatMs = 500;
 const engines = createEnginesInProcess();
 const { expectNoWork } = watchWork(engines);
 const app = useApp({ KIBITZ_ACCESS: "public" }, { heartbeatMs, engines });
