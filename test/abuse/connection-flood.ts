@@ -1,6 +1,6 @@
-import { request } from "node:http";
 import { connect, type Socket } from "node:net";
 import { expect } from "vitest";
+import { ask, patiently } from "./ask.ts";
 import { expectUnharmed, watchHealth } from "./health-watch.ts";
 import { type StartedService, startFen } from "./started-service.ts";
 
@@ -27,7 +27,8 @@ export async function floodWithConnections(
       socket.on("error", () => {});
       socket.once("close", () => held.delete(socket));
     }
-    statuses.push(await statusFrom(service, "127.0.0.3", "/healthz"));
+    const probing = ask(`${service.url}/healthz`, { localAddress: "127.0.0.3" });
+    statuses.push((await probing.catch(() => ({ status: undefined }))).status);
   }
   const end = () => {
     for (const socket of held) {
@@ -39,25 +40,10 @@ export async function floodWithConnections(
 
 type Statuses = readonly (number | undefined)[];
 
-/** Resolves with the HTTP status, or with undefined if the connection fails. */
-function statusFrom(
-  { url }: StartedService,
-  localAddress: string,
-  path: string,
-  body?: object,
-): Promise<number | undefined> {
-  const method = body === undefined ? "GET" : "POST";
-  const options = { method, localAddress, agent: false, headers: { "Content-Type": "application/json" } };
-  return new Promise((resolve) => {
-    request(url + path, options, (res) => res.resume().on("end", () => resolve(res.statusCode)))
-      .on("error", () => resolve(undefined))
-      .end(body && JSON.stringify(body));
-  });
-}
-
 let callers = 0;
 const newCaller = () => `127.1.${++callers >> 8}.${callers & 255}`;
 
+/** Fails unless probes and evaluations of other callers are answered during a flood. A caller honours `Retry-After`. */
 export async function expectOthersAnswered(
   service: StartedService,
   flooding: ReturnType<typeof floodWithConnections>,
@@ -69,11 +55,19 @@ export async function expectOthersAnswered(
     floods = false;
   });
   const evaluations: Statuses[number][] = [];
+  const evaluate = async () => {
+    const localAddress = newCaller();
+    const headers = { "Content-Type": "application/json" };
+    const body = JSON.stringify({ fen: startFen, depth: 6 });
+    const send = () => ask(`${service.url}/v1/eval`, { method: "POST", localAddress, headers, body });
+    const { status } = await patiently(send).catch(() => ({ status: undefined }));
+    evaluations.push(status);
+  };
   while (floods) {
-    evaluations.push(await statusFrom(service, newCaller(), "/v1/eval", { fen: startFen, depth: 6 }));
+    await evaluate();
   }
   const [probes] = await ended;
-  evaluations.push(await statusFrom(service, newCaller(), "/v1/eval", { fen: startFen, depth: 6 }));
+  await evaluate();
   const health = await stop();
   expect([...new Set(probes), ...new Set(evaluations)]).toEqual([200, 200]);
   expectUnharmed(health, bounds);

@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { ask } from "./ask.ts";
+import { ask, patiently } from "./ask.ts";
 import type { StartedService } from "./started-service.ts";
 
 export interface Leaving {
@@ -56,6 +56,7 @@ export interface Served {
 }
 
 const everyMs = 100;
+/** The time limit of an answer, including the time in `Retry-After` if the service is too busy. */
 const answerMaxMs = 10_000;
 
 /** Until the returned function is called, asks for short searches and for a game of 100 plies, each time from another address. */
@@ -66,13 +67,14 @@ export function askAsOthers({ url }: Pick<StartedService, "url">, body: object):
   const asking = (async () => {
     for (let caller = 1; !isStopped; caller++) {
       const startedAt = performance.now();
-      const { status } = await ask(`${url}/v1/eval`, {
+      const request = {
         method: "POST",
         headers: { "content-type": "application/json" },
         body: JSON.stringify(body),
         localAddress: `127.0.77.${(caller % 250) + 1}`,
         signal: AbortSignal.timeout(answerMaxMs),
-      }).catch(() => ({ status: 0 }));
+      };
+      const { status } = await patiently(() => ask(`${url}/v1/eval`, request)).catch(() => ({ status: 0 }));
       times.push(performance.now() - startedAt);
       statuses[status] = (statuses[status] ?? 0) + 1;
       await sleep(everyMs);
