@@ -16,6 +16,7 @@ import { createAuthenticator, isOtherScheme, wrongHeader } from "./authenticate.
 import { createClientAddress } from "./client-address.ts";
 import { createKeyIssuer, createSelfService, type KeyIssuer } from "./key-issuer.ts";
 import { createKeyExpiry } from "./keys.ts";
+import { createKeyOffer } from "./limit-errors.ts";
 import { createLimits, type SharedLimitStore } from "./limits.ts";
 import { createLongCalls } from "./long-calls.ts";
 import { builtInPlans, freePlan, keylessPlan, openPlan, type Plan, planOf, windowLengths } from "./plans.ts";
@@ -80,7 +81,8 @@ export async function createAccess(options: AccessOptions) {
 
   const memory = createMemoryLimitStore(stores.usage);
   await memory.restore(windowLengths([...builtInPlans, ...options.plans]));
-  const limits = createLimits(memory, shared?.limits);
+  const offerKey = createKeyOffer(plans, keysPerDay > 0);
+  const limits = createLimits(memory, shared?.limits, offerKey);
 
   /** Each look-up of an unknown key adds an error to the error quota of the caller's address. */
   async function keyOf(authorization: string, caller: Account): Promise<KeyRecord> {
@@ -128,7 +130,7 @@ export async function createAccess(options: AccessOptions) {
         ? createSelfService({ issuer, expiry, keysPerDay, keysMax: options.selfServiceKeysMax, log })
         : undefined,
     limits,
-    longCalls: createLongCalls(),
+    longCalls: createLongCalls(offerKey),
     keys: issuer,
     lookUps: () => authenticator.counters,
     /** Stores the engine time and the last use of each key. If the promise rejects, the next call stores the same values. */

@@ -4,9 +4,9 @@ import { sleep } from "../time/time.ts";
 import type { Access } from "./access.ts";
 import type { Account } from "./account.ts";
 import { createCallRates } from "./call-rates.ts";
-import { tooManyCalls } from "./limit-errors.ts";
+import { LimitError, tooManyCalls } from "./limit-errors.ts";
 import type { Limits } from "./limits.ts";
-import { hasRateLimitHeaders, setRateLimitHeaders } from "./rate-limit-fields.ts";
+import { setRateLimitHeaders } from "./rate-limit-fields.ts";
 
 /** Admits or rejects a request before its body is read. An invalid key is rejected even if no key is required. */
 export type AdmitCall = (
@@ -29,8 +29,8 @@ export interface AdmittedCall {
   check(): void;
   /** Call this if an MCP message requests an analysis. The limits then count an analysis instead of a call. */
   countAsAnalysis(): void;
-  /** Call this if the request fails before its RPC method is called. */
-  refused(error: KibitzError): Promise<void>;
+  /** Call this if the request fails before its RPC method is called. Resolves with the error to send. */
+  refused(error: KibitzError): Promise<KibitzError>;
 }
 
 /** Milliseconds before each `rate_limited` response. Without this pause, clients that retry at once would slow down others. */
@@ -44,8 +44,9 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
   function countCall({ address, plan }: Account, outcome: RequestOutcome): void {
     const window = callRates.take(address, plan);
     if (window) {
-      setRateLimitHeaders(outcome, [window]);
-      throw tooManyCalls(window, plan);
+      const error = tooManyCalls(window, plan);
+      setRateLimitHeaders(outcome, [], error.reached);
+      throw error;
     }
   }
 
@@ -76,8 +77,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
         await countLongCall(account, outcome);
       }
     } catch (thrown) {
-      await reportWindows(limits, account, outcome);
-      throw thrown;
+      throw await reportRefusal(limits, account, outcome, errorFromUnknown(thrown));
     }
   }
 
@@ -93,11 +93,7 @@ export function createAdmitCall(access: Access, isLate: () => boolean): AdmitCal
         account,
         check: () => isCounted && limits.errorQuota.check(account),
         countAsAnalysis: () => callRates.giveBack(account.address, account.plan),
-        refused: async (error) => {
-          if (isCounted) {
-            await countError(limits, account, outcome, error);
-          }
-        },
+        refused: async (error) => (isCounted ? countError(limits, account, outcome, error) : error),
       };
     } catch (thrown) {
       const { code, quota } = errorFromUnknown(thrown);
@@ -123,20 +119,38 @@ function countAbandoned({ errorQuota }: Limits, account: Account, outcome: Reque
   }
 }
 
+/** Counts the error in the error quota, and resolves with the error to send. */
 export async function countError(
   limits: Limits,
   account: Account,
   outcome: RequestOutcome,
   error: KibitzError,
-): Promise<void> {
-  outcome.limit = error.quota;
+): Promise<KibitzError> {
   limits.errorQuota.count(account, error, outcome.readBytes);
-  // Do not set the headers of a used up window again: their `t` could now be a second less than Retry-After.
-  const isUsedUp = error.code === "rate_limited" || error.code === "quota_exhausted";
-  if (!isUsedUp || !hasRateLimitHeaders(outcome)) {
-    await reportWindows(limits, account, outcome);
-  }
+  const sent = await reportRefusal(limits, account, outcome, error);
+  outcome.limit = sent.quota;
+  return sent;
 }
+
+/**
+ * Sets the RateLimit headers of a refusal, and resolves with the error to send: if a window is used up for longer than the error
+ * asks to wait, the error is the refusal by this window. The store is read only if the error has no windows.
+ */
+async function reportRefusal(
+  limits: Limits,
+  account: Account,
+  outcome: RequestOutcome,
+  error: KibitzError,
+): Promise<KibitzError> {
+  const known = error instanceof LimitError ? error.windows : undefined;
+  const windows = known ?? (await limits.windowsOf(account));
+  const later = error instanceof LimitError && !known ? limits.usedUpError(account, windows) : undefined;
+  const sent = waitOf(later) > waitOf(error) ? (later ?? error) : error;
+  setRateLimitHeaders(outcome, windows, sent instanceof LimitError ? sent.reached : undefined);
+  return sent;
+}
+
+const waitOf = (error: KibitzError | undefined) => error?.retryAfterMs ?? 0;
 
 export async function reportWindows(
   limits: Limits,

@@ -10,7 +10,14 @@ import {
 } from "../storage/ports.ts";
 import type { Account } from "./account.ts";
 import { createErrorQuota } from "./error-quota.ts";
-import { errorFromRefusal, firstFreeMs, type Refusal } from "./limit-errors.ts";
+import {
+  errorFromRefusal,
+  firstFreeMs,
+  type LimitError,
+  type OfferKey,
+  offerNothing,
+  type Refusal,
+} from "./limit-errors.ts";
 import { type Plan, type RatePolicy, ratesOf, windowOf } from "./plans.ts";
 import { type RateWindow, windowFrom } from "./rate-limit-fields.ts";
 
@@ -28,8 +35,14 @@ interface EnterOptions {
 
 export type LimitDecision =
   | { readonly kind: "entered"; readonly entered: EnteredRequest; readonly windows: readonly RateWindow[] }
-  /** `windows` is empty if the number of concurrent searches exceeds its limit, or if the request was already counted. */
-  | { readonly kind: "refused"; readonly refusal: Refusal; readonly windows: readonly RateWindow[] };
+  | RefusedDecision;
+
+interface RefusedDecision {
+  readonly kind: "refused";
+  readonly refusal: Refusal;
+  /** Empty if the number of concurrent searches exceeds its limit, or if the request was already counted. */
+  readonly windows: readonly RateWindow[];
+}
 
 export interface EnteredRequest {
   /** Call this when the request ends. A request without a response and without engine time is not counted. */
@@ -50,7 +63,11 @@ export type Limits = ReturnType<typeof createLimits>;
  * Engine time is counted by caller and by address, so that many keys or addresses give no additional engine time.
  * While the shared store is unavailable, each node counts in `memory` and divides each quota by the number of nodes.
  */
-export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore) {
+export function createLimits(
+  memory: MemoryLimitStore,
+  shared?: SharedLimitStore,
+  offerKey: OfferKey = offerNothing,
+) {
   async function ask<T>(
     account: Account,
     run: (store: LimitStore, account: Account) => Promise<T>,
@@ -75,6 +92,14 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
     });
   }
 
+  /** Returns undefined if none of these windows is used up. */
+  function usedUpError(account: Account, windows: readonly RateWindow[]): LimitError | undefined {
+    const usedUp = windows.filter(({ remaining }) => remaining === 0);
+    return usedUp.length > 0
+      ? errorFromRefusal(refusalBy(usedUp), { account, windows, offerKey })
+      : undefined;
+  }
+
   return {
     enter: (account: Account, time: SearchTime, options?: EnterOptions): Promise<LimitDecision> =>
       ask(account, (store, counted) => enter(store, counted, time, options)),
@@ -90,11 +115,16 @@ export function createLimits(memory: MemoryLimitStore, shared?: SharedLimitStore
     ),
     /** Throws `rate_limited` or `quota_exhausted` if a window of the caller is used up. */
     async refuseUsedUp(account: Account): Promise<void> {
-      const states = await statesOf(account, ["request", "engine_ms"]);
-      const usedUp = states.filter(({ remaining }) => remaining === 0);
-      if (usedUp.length > 0) {
-        throw errorFromRefusal(refusalBy(usedUp), account);
+      const error = usedUpError(account, await statesOf(account, ["request", "engine_ms"]));
+      if (error) {
+        throw error;
       }
+    },
+    usedUpError,
+    /** @param requests the number of requests that the refused request counts for */
+    errorFrom({ refusal, windows }: RefusedDecision, account: Account, requests = 1): LimitError {
+      const read = windows.length > 0 ? windows : undefined;
+      return errorFromRefusal(refusal, { account, requests, windows: read, offerKey });
     },
     /** Returns the windows that the RateLimit headers report. */
     windowsOf: (account: Account) => statesOf(account, ["request", "engine_ms"]),
@@ -129,6 +159,8 @@ async function enter(
     requests === 0
       ? []
       : tightestOfEach([...windowsFrom(taken, uses.requests), ...windowsFrom(engineTime, uses.engineTime)]);
+  const fullOf = (uses: readonly WindowUse[]) =>
+    windowsFrom(taken, uses).filter(({ remaining }) => remaining < requests);
   const enteredAt = (place: SearchPlace): EnteredRequest => ({
     leave: (engineMs, answered) => place.leave(engineMs, engineMs <= 0 && !answered),
     freePlace: place.free,
@@ -143,11 +175,12 @@ async function enter(
     }
     case "exhausted": {
       const usedUp = windowsFrom(engineTime, answer.engineTime).filter(({ remaining }) => remaining === 0);
-      return { kind: "refused", refusal: refusalBy(usedUp), windows: windowsOf(answer) };
+      // A window of requests without room may end later.
+      const all = [...usedUp, ...fullOf(answer.requests)];
+      return { kind: "refused", refusal: refusalBy(all), windows: windowsOf(answer) };
     }
     case "full": {
-      const full = windowsFrom(taken, answer.requests).filter(({ remaining }) => remaining < requests);
-      return { kind: "refused", refusal: refusalBy(full), windows: windowsOf(answer) };
+      return { kind: "refused", refusal: refusalBy(fullOf(answer.requests)), windows: windowsOf(answer) };
     }
     case "entered": {
       return { kind: "entered", entered: enteredAt(answer.place), windows: windowsOf(answer) };
@@ -202,9 +235,10 @@ function tightest(windows: readonly RateWindow[]): RateWindow {
 /** The list must not be empty. */
 function refusalBy(windows: readonly RateWindow[]): Refusal {
   const [last] = windows.toSorted((a, b) => b.resetMs - a.resetMs);
-  const { policy, resetMs } = last as RateWindow;
+  const window = last as RateWindow;
+  const { policy, resetMs } = window;
   const code = policy.unit === "request" ? "rate_limited" : "quota_exhausted";
-  return { code, limit: policy.name, quota: policy.quota, retryAfterMs: resetMs };
+  return { code, limit: policy.name, quota: policy.quota, window, retryAfterMs: resetMs };
 }
 
 function hasLimits({ limits: { concurrent, rates } }: Plan): boolean {

@@ -2,7 +2,7 @@ import { KibitzError } from "../errors/errors.ts";
 import type { RequestOutcome } from "../request/context.ts";
 import { createInFlight } from "../request/in-flight.ts";
 import type { Account } from "./account.ts";
-import { firstFreeMs, tooManyLongCalls } from "./limit-errors.ts";
+import { firstFreeMs, type OfferKey, offerNothing, tooManyLongCalls } from "./limit-errors.ts";
 
 /** The maximum number of waiting requests of a caller. Each waiting request uses memory. */
 const waitingMax = 4;
@@ -16,13 +16,14 @@ const unlimited = "callers without a limit";
 const expectedMs = 10_000;
 
 /** Limits the concurrent batches and reviews of a caller, because a batch or review uses memory until the call ends. */
-export function createLongCalls() {
+export function createLongCalls(offerKey: OfferKey = offerNothing) {
   const running = createInFlight();
   const waiting = createInFlight();
   const holders = new WeakSet<RequestOutcome>();
   return {
     /** Throws `concurrency_limited` or `overloaded`. Does nothing if the call with this `outcome` is already counted. */
-    begin({ subject, plan }: Account, outcome: RequestOutcome): Disposable {
+    begin(account: Account, outcome: RequestOutcome): Disposable {
+      const { subject, plan } = account;
       const release = new DisposableStack();
       if (holders.has(outcome)) {
         return release;
@@ -32,7 +33,7 @@ export function createLongCalls() {
       if (running.fullFor(counted, max ?? unlimitedMax)) {
         throw max === undefined
           ? tooManyTogether()
-          : tooManyLongCalls(max, firstFreeMs(running.of(counted)), plan);
+          : tooManyLongCalls(max, firstFreeMs(running.of(counted)), { account, offerKey });
       }
       holders.add(outcome);
       release.use(running.take(counted, expectedMs));

@@ -13,13 +13,17 @@ export function windowFrom(policy: RatePolicy, { used, endsInMs }: WindowUse): R
 }
 
 /**
- * Sets two headers of draft-ietf-httpapi-ratelimit-headers-10, such as `"minute";q=60;w=60` and `"minute";r=59;t=42`. Engine time
- * is in seconds, rounded down.
+ * Sets two headers of draft-ietf-httpapi-ratelimit-headers-10, such as `"minute";q=60;w=60` and `"minute";r=59;t=42`, the tightest
+ * window first. Engine time is in seconds, rounded down.
+ * @param reached the window that refuses the request: this window is first, and its `t` equals `Retry-After`
  */
 export function setRateLimitHeaders(
   { answerHeaders, uncounted }: RequestOutcome,
-  windows: readonly RateWindow[],
+  counted: readonly RateWindow[],
+  reached?: RateWindow,
 ): void {
+  const others = counted.filter(({ policy }) => policy.name !== reached?.policy.name);
+  const windows = [...(reached ? [reached] : []), ...tightestFirst(others)];
   if (windows.length === 0) {
     return;
   }
@@ -32,6 +36,14 @@ export function setRateLimitHeaders(
   });
   answerHeaders.set("ratelimit-policy", policies.join(", "));
   answerHeaders.set("ratelimit", states.join(", "));
+}
+
+/** Compares the shares of the quotas that are left. If nothing is left of two windows, the window that ends last is tighter. */
+function tightestFirst(windows: readonly RateWindow[]): readonly RateWindow[] {
+  const shareOf = ({ policy, remaining }: RateWindow) => remaining / policy.quota;
+  return windows.toSorted(
+    (a, b) => shareOf(a) - shareOf(b) || (a.remaining === 0 ? b.resetMs - a.resetMs : 0),
+  );
 }
 
 function shown({ unit }: RatePolicy, amount: number): number {

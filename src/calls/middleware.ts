@@ -142,9 +142,10 @@ function withLimits(limits: Limits): Middleware {
         yield message;
       }
     } catch (thrown) {
-      await (thrown instanceof KibitzError
-        ? countError(limits, account, outcome, thrown)
-        : reportWindows(limits, account, outcome));
+      if (thrown instanceof KibitzError) {
+        throw await countError(limits, account, outcome, thrown);
+      }
+      await reportWindows(limits, account, outcome);
       throw thrown;
     }
   });

@@ -49,7 +49,8 @@ function nextSteps(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
     suggestedRequest && `try: ${JSON.stringify(suggestedRequest, shortened)}`,
-    upgrade && `the plan ${echo(upgrade.plan)} allows it: ${upgrade.url}`,
+    upgrade &&
+      `the plan ${echo(upgrade.plan)} allows ${code === "upgrade_needed" ? "it" : "more"}: ${upgrade.url}`,
     nextAction === "get_api_key" && `give an API key of the service, in ${keyVariable} or with --key`,
     nextAction === "check_api_key" && `check the API key in ${keyVariable} or --key`,
     retryAfterMs !== undefined && `ask again in ${durationText(retryAfterMs / 1000)}`,

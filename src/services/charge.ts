@@ -1,5 +1,4 @@
 import type { Account } from "../access/account.ts";
-import { errorFromRefusal } from "../access/limit-errors.ts";
 import type { EnteredRequest, Limits } from "../access/limits.ts";
 import { requestsOfReview } from "../access/over-plan.ts";
 import { withoutConcurrent } from "../access/plans.ts";
@@ -48,9 +47,7 @@ export function createCharge(limits: Limits, timeOf: Analyzer["timeOf"], ending?
       onEntered: (entered) => charged.begin(entered),
     });
     if (decision.kind === "refused") {
-      setRateLimitHeaders(outcome, decision.windows);
-      const error = errorFromRefusal(decision.refusal, account, requests);
-      throw withCost(error, costOfMoves(validated.movesPlayed));
+      throw withCost(limits.errorFrom(decision, account, requests), costOfMoves(validated.movesPlayed));
     }
     counted?.();
     outcome.isCounted = true;
@@ -91,10 +88,10 @@ export function createCharge(limits: Limits, timeOf: Analyzer["timeOf"], ending?
     /** Charges a request that needs no engine: the rate limits count one request. */
     async withoutSearch({ account, outcome }: Pick<ReadCall, "account" | "outcome">): Promise<void> {
       const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
-      setRateLimitHeaders(outcome, decision.windows);
       if (decision.kind === "refused") {
-        throw errorFromRefusal(decision.refusal, account);
+        throw limits.errorFrom(decision, account);
       }
+      setRateLimitHeaders(outcome, decision.windows);
       outcome.isCounted = true;
       decision.entered.leave(0, true);
     },

@@ -68,12 +68,30 @@ test("a caller that has used up its error quota is refused until the window of t
     retryAfterMs: 60_000,
     message: expect.stringContaining("10 refusals"),
   });
-  // Every rate-limited response reports the remaining requests of each window. A refusal costs no request.
-  expect(outcome.answerHeaders.get("ratelimit")).toBe('"minute";r=60;t=60');
+  // A refusal costs no request.
+  expect(outcome.answerHeaders.get("ratelimit")).toBe('"refusals";r=0;t=60, "minute";r=60;t=60');
   now = 59_999;
   expect(await refusalOf(admit("192.0.2.1"))).toMatchObject({ retryAfterMs: 1000 });
   now = 60_000;
   await expect(admit("192.0.2.1")).resolves.toBeDefined();
+});
+
+test("a caller that has used up its error quota is told to wait for a window of requests that ends later", async () => {
+  let now = 0;
+  using _ = vi.spyOn(performance, "now").mockImplementation(() => now);
+  const { admit, access, accountAt } = await open();
+  const account = await accountAt("192.0.2.1");
+  access.limits.errorQuota.count(account, withCost(wrong(), 10));
+  await setImmediate();
+  now = 20_000;
+  await access.limits.enter(account, { expectedMs: 1, longestMs: 1 }, { requests: 60 });
+  const outcome = createOutcome();
+  expect(await refusalOf(admit("192.0.2.1", "limited", outcome))).toMatchObject({
+    code: "rate_limited",
+    quota: "keyless/minute",
+    retryAfterMs: 60_000,
+  });
+  expect(outcome.answerHeaders.get("ratelimit")).toBe('"minute";r=0;t=60');
 });
 
 test("if one caller has used up the error quota, other callers and calls without a rate limit are still admitted", async () => {

@@ -284,6 +284,21 @@ export function testLimits(name: string, create: () => Promise<Limits>): void {
       });
     });
 
+    test(`if the requests in ${name} are used up for longer than the engine time, a refusal names the requests`, async () => {
+      const limits = await limitsOf();
+      const account = keyless(
+        planWith([
+          { ...hour, quota: 1 },
+          { ...engine, windowS: 60 },
+        ]),
+      );
+      await run(limits, account, 2000);
+      const refused = await run(limits, account);
+      expect(refused).toMatchObject({ refusal: { code: "rate_limited", limit: "hour" } });
+      const waitMs = refused.kind === "refused" ? refused.refusal.retryAfterMs : 0;
+      expect(waitMs).toBeGreaterThan(3_590_000);
+    });
+
     test(`several keys of one address share the engine time counted in ${name}`, async () => {
       const limits = await limitsOf();
       await run(limits, keyed(plan, "one", "a"), 600);

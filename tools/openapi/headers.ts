@@ -9,12 +9,13 @@ export const headers = {
   },
   RateLimitPolicy: {
     description:
-      "The caller's windows of requests and engine time in the format of draft-ietf-httpapi-ratelimit-headers: quota (requests, or seconds of engine time) and length in seconds. Absent if nothing is limited.",
+      "The caller's windows of requests and engine time in the format of draft-ietf-httpapi-ratelimit-headers: quota (requests, or seconds of engine time) and length in seconds, the tightest window first. If another window refuses the request, such as the window of refusals, that window is first. Absent if nothing is limited.",
     schema: { type: "string", pattern: '^"[^"]+";q=\\d+;w=\\d+(, "[^"]+";q=\\d+;w=\\d+)*$' },
     example: '"minute";q=60;w=60, "engine-hour";q=300;w=3600, "engine-day";q=3600;w=86400',
   },
   RateLimit: {
-    description: "What is left of those windows, and in how many seconds each resets.",
+    description:
+      "What is left of those windows, in the same order, and in how many seconds each resets. If a window refuses the request, its `t` equals `Retry-After`.",
     schema: { type: "string", pattern: '^"[^"]+";r=\\d+;t=\\d+(, "[^"]+";r=\\d+;t=\\d+)*$' },
     example: '"minute";r=59;t=60, "engine-hour";r=300;t=3600, "engine-day";r=3600;t=86400',
   },

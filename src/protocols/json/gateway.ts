@@ -72,10 +72,8 @@ export function createGateway(options: GatewayOptions): RequestHandler {
         return true;
       }
       const { hasLine, answerHeaders } = outcomeOf(req);
-      if (admitted && !hasLine) {
-        await admitted.refused(error);
-      }
-      sendProblem(req, res, error, [...answerHeaders]);
+      const sent = admitted && !hasLine ? await admitted.refused(error) : error;
+      sendProblem(req, res, sent, [...answerHeaders]);
     }
     return true;
   }

@@ -69,7 +69,8 @@ async function explain(
     retryAfterMs === undefined
       ? undefined
       : `Try the same call again in ${durationText(retryAfterMs / 1000)}.`,
-    upgrade && `An API key of the plan ${upgrade.plan} allows it: its user gets one at ${upgrade.url}.`,
+    upgrade &&
+      `An API key of the plan ${upgrade.plan} allows ${code === "upgrade_needed" ? "it" : "more"}: its user gets one at ${upgrade.url}.`,
     illegal && before && legalText(illegal, before),
     suggested && `This call would be answered: ${suggested.name} ${JSON.stringify(suggested.arguments)}`,
   ]);

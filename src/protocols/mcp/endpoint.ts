@@ -271,7 +271,7 @@ function peerOf(
       // The middleware has already counted errors of calls. Count other errors of a message only once.
       if (!outcome.hasLine && counting === undefined) {
         outcome.code ??= error.code;
-        counting = admitted.refused(error);
+        counting = admitted.refused(error).then(() => {});
       }
       await counting;
     },

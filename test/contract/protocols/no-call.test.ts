@@ -77,6 +77,6 @@ test("a body of the wrong type uses the error quota, and the error has the rate 
     expect([status, fields.get("ratelimit")]).toEqual([415, '"minute";r=9;t=60']);
   }
   const { status, fields } = await send("POST", `${service}/Evaluate`, headers);
-  expect([status, fields.get("ratelimit")]).toEqual([429, '"minute";r=9;t=60']);
+  expect([status, fields.get("ratelimit")]).toEqual([429, '"refusals";r=0;t=60, "minute";r=9;t=60']);
   expect(Number(fields.get("retry-after"))).toBeGreaterThan(50);
 });

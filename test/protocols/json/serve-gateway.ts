@@ -34,7 +34,7 @@ export interface MadeUpCalls {
   readonly calls?: Readonly<Record<string, UnaryHandler>>;
   readonly streams?: Readonly<Record<string, Handler>>;
   readonly entered?: () => void | Promise<void>;
-  readonly refused: () => Promise<void>;
+  readonly refused: () => Promise<unknown>;
   readonly log?: Pick<Log, "error">;
   readonly beginWork?: BeginWork;
   readonly bodies?: BodyBudget;
@@ -54,7 +54,15 @@ export function madeUpGateway({
     services: [AnalysisService, GameService, KeyService],
     async admitCall() {
       await entered?.();
-      return { account: localAccount, check() {}, countAsAnalysis() {}, refused };
+      return {
+        account: localAccount,
+        check() {},
+        countAsAnalysis() {},
+        async refused(error) {
+          await refused();
+          return error;
+        },
+      };
     },
     beginWork,
     calls: {

@@ -85,6 +85,16 @@ test.each([
   expect(problemWords(thrown(problem, headers), caller)).toEqual({ title, details: [] });
 });
 
+test.each(["rate_limited", "quota_exhausted", "concurrency_limited"])(
+  "a caller who has to wait is told that a key allows more: %s",
+  (code) => {
+    const problem = create(ProblemSchema, { code, upgrade: { plan: "free", url: "/v1/keys" } });
+    expect(problemWords(thrown(problem), caller)?.details).toEqual([
+      "With a key of the plan “free”, you may ask more often.",
+    ]);
+  },
+);
+
 test("a caller without a key is asked to contact the owner if the service creates no keys", () => {
   const asking = (nextAction: string) =>
     problemWords(thrown(create(ProblemSchema, { code: "api_key_required", nextAction })), caller)?.details[0];

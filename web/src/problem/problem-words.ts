@@ -75,14 +75,15 @@ export function problemWords(error: unknown, caller: Caller): ProblemWords | und
 }
 
 function wordsOf(problem: Problem, headers: Headers, { limits, searchMoves }: Caller): ProblemWords {
-  const { code, title, detail, errors, nextAction } = problem;
+  const { code, title, detail, errors, nextAction, upgrade } = problem;
+  const offers = upgrade ? [`With a key of the plan “${upgrade.plan}”, you may ask more often.`] : [];
   switch (code) {
     case "rate_limited":
-      return { title: rateInWords(headers, limits), details: [] };
+      return { title: rateInWords(headers, limits), details: offers };
     case "quota_exhausted":
-      return { title: "The engine time of your plan is used up", details: [] };
+      return { title: "The engine time of your plan is used up", details: offers };
     case "concurrency_limited":
-      return { title: searchesInWords(limits?.concurrent), details: [] };
+      return { title: searchesInWords(limits?.concurrent), details: offers };
     case "api_key_required":
       return {
         title: "A key is needed",
