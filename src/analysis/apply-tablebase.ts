@@ -87,7 +87,7 @@ function withBest(analysis: Analysis, uci: string): Analysis {
   const others = analysis.warnings.filter(({ code }) => code !== "best_move_beyond_lines");
   const warning: Warning = {
     code: bestMoveFromTablebase,
-    message: `The engine's move ${analysis.best?.san} would give away the result that the endgame tables know: the best move is theirs.`,
+    message: `The engine's move ${analysis.best?.san} could give away the result that the endgame tables know: the best move is theirs.`,
     field: undefined,
   };
   return {

@@ -17,6 +17,8 @@ export function trackHistory(chess: Chess, chess960: boolean) {
     root: normalFen(chess, chess960),
     moves: [] as string[],
     occurrences: 1,
+    /** True if a position has occurred twice since `root`. */
+    hasRepeated: false,
     /** Returns how often a position has occurred since `root`. */
     occurrencesOf: (position: Chess) => seen.get(repetitionKey(position)) ?? 0,
     add(uci: string): void {
@@ -25,8 +27,10 @@ export function trackHistory(chess: Chess, chess960: boolean) {
         history.root = normalFen(chess, chess960);
         history.moves = [];
         seen = new Map();
+        history.hasRepeated = false;
       }
       history.occurrences = history.occurrencesOf(chess) + 1;
+      history.hasRepeated ||= history.occurrences > 1;
       seen.set(repetitionKey(chess), history.occurrences);
     },
   };

@@ -17,8 +17,16 @@ export interface RankedMove {
   /** Of the position after the move, for the side to move there. */
   readonly evaluation: Evaluation;
   readonly zeroing: boolean;
-  /** True if the position after the move has occurred twice before. */
+  /** True if the position after the move has occurred twice before, or if the side that loses can then reach such a position. */
   readonly repetition: boolean;
+}
+
+/** The positions of the game since the last capture or pawn move. */
+export interface Occurrences {
+  /** Returns how often a position has occurred. */
+  occurrencesOf(chess: Chess): number;
+  /** True if a position has occurred twice. */
+  readonly hasRepeated: boolean;
 }
 
 export async function evaluate(chess: Chess, tables: Tables): Promise<Evaluation> {
@@ -49,19 +57,16 @@ async function decidesNow(chess: Chess, { result }: Probe, tables: Tables): Prom
   return false;
 }
 
-/**
- * Evaluates all legal moves. The best move is the first.
- * @param occurrencesOf returns how often a position has occurred since the last capture or pawn move
- */
+/** Evaluates all legal moves. The best move is the first. */
 export async function rankMoves(
   chess: Chess,
-  occurrencesOf: (chess: Chess) => number,
+  occurrences: Occurrences,
   { category }: Pick<Evaluation, "category">,
   tables: Tables,
 ): Promise<readonly RankedMove[]> {
   const ranked: RankedMove[] = [];
   for (const move of legalMovesOf(chess)) {
-    ranked.push(await evaluateMove(chess, move, occurrencesOf, tables));
+    ranked.push(await evaluateMove(chess, move, occurrences, tables));
   }
   return (category === "win" ? withShortestWinning(ranked) : ranked).toSorted(compare);
 }
@@ -69,13 +74,31 @@ export async function rankMoves(
 export async function evaluateMove(
   chess: Chess,
   move: LegalMove,
-  occurrencesOf: (chess: Chess) => number,
+  occurrences: Occurrences,
   tables: Tables,
 ): Promise<RankedMove> {
   const after = chess.clone();
   const san = makeSanAndPlay(after, move);
   const evaluation = await evaluate(after, tables);
-  return { move, san, evaluation, zeroing: isZeroing(chess, move), repetition: occurrencesOf(after) >= 2 };
+  const repetition =
+    occurrences.occurrencesOf(after) >= 2 ||
+    (evaluation.result === -2 && (await canRepeat(after, occurrences, tables)));
+  return { move, san, evaluation, zeroing: isZeroing(chess, move), repetition };
+}
+
+/** True if the side to move can reach a position that has occurred twice, and then claim a draw. */
+async function canRepeat(
+  chess: Chess,
+  { occurrencesOf, hasRepeated }: Occurrences,
+  tables: Tables,
+): Promise<boolean> {
+  for (const move of hasRepeated ? legalMovesOf(chess) : []) {
+    await tables.turn();
+    if (!isZeroing(chess, move) && occurrencesOf(afterMove(chess, move)) >= 2) {
+      return true;
+    }
+  }
+  return false;
 }
 
 /**
@@ -119,6 +142,15 @@ export function keepsResult(one: RankedMove, { category }: Pick<Evaluation, "cat
 
 export function hasBetterResult(one: RankedMove, other: RankedMove): boolean {
   return rankOf(one) < rankOf(other);
+}
+
+/**
+ * True if `other` wins, but `one` is a shorter way. After a repetition, only the shortest way is sure to meet no position for the
+ * third time: each of its positions is nearer to the next capture or pawn move.
+ */
+export function isShorterWin(one: RankedMove, other: RankedMove): boolean {
+  const bothWin = rankOf(one) === ranks.loss && rankOf(other) === ranks.loss;
+  return bothWin && !other.zeroing && compareWins(one, other) < 0;
 }
 
 const rankOf = ({ repetition, evaluation }: RankedMove) => ranks[repetition ? "draw" : evaluation.category];

@@ -26,7 +26,7 @@ export interface TableMove {
   readonly zeroing: boolean;
   readonly checkmate: boolean;
   readonly stalemate: boolean;
-  /** True if the position after the move has occurred twice before, so that either side can claim a draw. */
+  /** True if the position after the move has occurred twice before, or if the side that loses can then reach such a position. */
   readonly repetition: boolean;
 }
 

@@ -12,7 +12,9 @@ import {
   evaluate,
   evaluateMove,
   hasBetterResult,
+  isShorterWin,
   keepsResult,
+  type Occurrences,
   type RankedMove,
   rankMoves,
 } from "./rank-moves.ts";
@@ -28,8 +30,8 @@ export interface Tablebase extends AsyncDisposable {
   /** Also probes each legal move, and lists the best move first. A move that makes a draw by repetition counts as a draw. */
   probeMoves(position: Position, options?: ProbeOptions): Promise<TableAnswer<TableMoves>>;
   /**
-   * Returns the UCI of the best allowed move if the move `uci` gives a better result away. Otherwise undefined. Is quick if `uci` keeps
-   * the `category` of the position.
+   * Returns the UCI of the best allowed move if the move `uci` gives a better result away. Otherwise undefined. After a repetition, also
+   * returns it if its win is shorter. Is quick if `uci` keeps the `category` of the position, and no position has been repeated.
    */
   betterMove(
     position: Position,
@@ -140,16 +142,19 @@ export async function openTablebase(
         requireKnown(position);
         const { board, chess960 } = position;
         const tables = tablesFor(probeOptions);
-        const occurrencesOf = await occurrencesIn(position, tables);
-        const move = moveFromText(board, uci);
-        if (move && keepsResult(await evaluateMove(board, move, occurrencesOf, tables), known)) {
+        const occurrences = await occurrencesIn(position, tables);
+        const isHurried = occurrences.hasRepeated && known.category === "win";
+        const move = isHurried ? undefined : moveFromText(board, uci);
+        if (move && keepsResult(await evaluateMove(board, move, occurrences, tables), known)) {
           return undefined;
         }
         const uciOf = (one: RankedMove) => uciFromMove(board, one.move, chess960);
-        const ranked = await rankMoves(board, occurrencesOf, known, tables);
+        const ranked = await rankMoves(board, occurrences, known, tables);
         const own = ranked.find((one) => uciOf(one) === uci);
         const best = ranked.find((one) => allowed.length === 0 || allowed.includes(uciOf(one)));
-        return own && best && hasBetterResult(best, own) ? uciOf(best) : undefined;
+        const isBetter =
+          own && best && (hasBetterResult(best, own) || (isHurried && isShorterWin(best, own)));
+        return isBetter ? uciOf(best) : undefined;
       }),
     [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
   };
@@ -198,11 +203,7 @@ function tableMoveFrom({ board, chess960 }: Position, ranked: RankedMove): Table
   };
 }
 
-/** Returns how often a position has occurred since the last capture or pawn move. */
-async function occurrencesIn(
-  { root, moves, chess960 }: Position,
-  tables: Tables,
-): Promise<(chess: Chess) => number> {
+async function occurrencesIn({ root, moves, chess960 }: Position, tables: Tables): Promise<Occurrences> {
   const chess = Chess.fromSetup(parseFen(root).unwrap()).unwrap();
   const history = trackHistory(chess, chess960);
   for (const uci of moves) {
@@ -213,5 +214,5 @@ async function occurrencesIn(
       history.add(uci);
     }
   }
-  return history.occurrencesOf;
+  return history;
 }

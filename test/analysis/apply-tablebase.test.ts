@@ -113,7 +113,7 @@ describe("the endgame tables", () => {
     const fen = "8/8/8/3k4/8/8/8/K6R w - - 0 1";
     const played = (moves: readonly string[]) =>
       nodeOf(engineOf(["h1h2"])).analyze(validated({ position: positionOf(fen, { moves }) }));
-    expect((await played(shuffle)).best?.uci).toBe("h1h2");
+    expect((await played([])).best?.uci).toBe("h1h2");
     const third = await played([...shuffle, ...shuffle]);
     expect([third.best?.uci === "h1h2", codesOf(third)]).toEqual([false, ["best_move_from_tablebase"]]);
   });

@@ -1,5 +1,6 @@
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import type { Position } from "../../src/chess/position.ts";
 import type { TableMove } from "../../src/tablebase/results.ts";
 import { openTablebase, type Tablebase } from "../../src/tablebase/tablebase.ts";
 import { positionOf } from "../chess/validated.ts";
@@ -147,6 +148,58 @@ describe("the moves of a position", () => {
     expect(moves.find(({ uci }) => uci === best)).toMatchObject({ repetition: true });
   });
 });
+
+describe("a winning move after a repetition", () => {
+  const start = "8/8/8/3k4/8/8/8/K6R w - - 0 1";
+  const round = ["h1h2", "d5d4", "h2h1", "d4d5"];
+
+  async function betterMove(fen: string, moves: readonly string[], uci: string) {
+    const answer = await tablebase.betterMove(positionOf(fen, { moves }), uci, { category: "win" });
+    return answer.kind === "known" ? answer.value : expect.fail(answer.message);
+  }
+
+  test("a move after which the opponent can repeat a position for the third time gives the win away", async () => {
+    const moves = [...round, "h1h2", "d5e5"];
+    expect(positionOf(start, { moves: [...moves, "h2h1", "e5d5"] }).drawClaim).toBe("threefold_repetition");
+    const better = await betterMove(start, moves, "h2h1");
+    expect(better).toMatch(/^[a-h][1-8]/);
+    expect(better).not.toBe("h2h1");
+  });
+
+  test("a move that is not the shortest way is replaced, because repetitions could leave no way", async () => {
+    expect(await betterMove(start, [], "h1h2")).toBeUndefined();
+    const better = await betterMove(start, round, "h1h2");
+    expect(better).toBeDefined();
+    expect(await betterMove(start, round, better ?? "")).toBeUndefined();
+  });
+
+  test.each([
+    [start],
+    ["8/8/8/8/8/2k5/8/K6Q w - - 0 1"],
+    ["8/8/4k3/8/4K3/8/4P3/8 w - - 0 1"],
+    ["8/8/8/3k4/8/8/8/K6R w - - 70 90"],
+  ])("wins, although both sides want to repeat positions: %s", async (fen) => {
+    expect(await probed(fen)).toMatchObject({ category: "win", winner: "white" });
+    const moves: string[] = [];
+    const seen = new Map<string, number>();
+    const seenAfter = (uci: string) => seen.get(keyOf(positionOf(fen, { moves: [...moves, uci] }))) ?? 0;
+    for (;;) {
+      const position = positionOf(fen, { moves });
+      seen.set(keyOf(position), (seen.get(keyOf(position)) ?? 0) + 1);
+      if (position.terminal) {
+        expect(position.terminal).toMatchObject({ reason: "checkmate", winner: "white" });
+        return;
+      }
+      expect(position.drawClaim, `${position.fen} after ${moves.join(" ")}`).toBeUndefined();
+      const legal = (await movesOf(fen, moves)).map(({ uci }) => uci);
+      const [most = ""] = legal.toSorted((one, other) => seenAfter(other) - seenAfter(one));
+      moves.push(position.turn === "black" ? most : ((await betterMove(fen, moves, most)) ?? most));
+    }
+  });
+});
+
+/** The same for equal positions. */
+const keyOf = ({ fen }: Position) => fen.split(" ").slice(0, 4).join(" ");
 
 test("a signal that is aborted before the tables are verified makes a miss, and a later probe succeeds", async () => {
   await using fresh = await openTablebase([folder]);

@@ -21,7 +21,7 @@ describe("MCP tools of a service with endgame tables", () => {
     expect(text).toMatch(
       /^White wins \(tablebase\); about \d+ half-moves to the next capture, pawn move or mate; the engine says White \+\d\.\d\d\. Best move: R/,
     );
-    expect(text).toContain("Note: The engine's move Ka2 would give away the result");
+    expect(text).toContain("Note: The engine's move Ka2 could give away the result");
     expect(structured?.tablebase).toEqual({
       category: "win",
       winner: "white",

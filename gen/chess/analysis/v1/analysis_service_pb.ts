@@ -68,7 +68,7 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
   score?: Score | undefined;
 
   /**
-   * The best move. Unset exactly when `terminal` is set. If the engine's move would give away a result that endgame tables know, this is
+   * The best move. Unset exactly when `terminal` is set. If the engine's move could give away a result that endgame tables know, this is
    * the tables' best move of those that were searched (warning `best_move_from_tablebase`), but never at reduced strength.
    *
    * @generated from field: optional chess.analysis.v1.Move best_move = 7;
@@ -127,8 +127,8 @@ export type EvaluateResponse = Message<"chess.analysis.v1.EvaluateResponse"> & {
   /**
    * What endgame tables know for certain of the position. Unset if they do not know it, and when `terminal` is set.
    *
-   * `score.win_percent`, `best_move` and `summary` then agree with it (warning `best_move_from_tablebase` if the engine's move would have
-   * given the result away); all else is the engine's.
+   * `score.win_percent`, `best_move` and `summary` then agree with it (warning `best_move_from_tablebase` if the engine's move could
+   * give the result away); all else is the engine's.
    *
    * @generated from field: optional chess.analysis.v1.Tablebase tablebase = 15;
    */
@@ -228,7 +228,7 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
   score?: Score | undefined;
 
   /**
-   * The best move. Unset exactly when `terminal` is set. If the engine's move would give away a result that endgame tables know, this is
+   * The best move. Unset exactly when `terminal` is set. If the engine's move could give away a result that endgame tables know, this is
    * the tables' best move of those that were searched (warning `best_move_from_tablebase`), but never at reduced strength.
    *
    * @generated from field: optional chess.analysis.v1.Move best_move = 7;
@@ -287,8 +287,8 @@ export type FindBestMoveResponse = Message<"chess.analysis.v1.FindBestMoveRespon
   /**
    * What endgame tables know for certain of the position. Unset if they do not know it, and when `terminal` is set.
    *
-   * `score.win_percent`, `best_move` and `summary` then agree with it (warning `best_move_from_tablebase` if the engine's move would have
-   * given the result away); all else is the engine's.
+   * `score.win_percent`, `best_move` and `summary` then agree with it (warning `best_move_from_tablebase` if the engine's move could
+   * give the result away); all else is the engine's.
    *
    * @generated from field: optional chess.analysis.v1.Tablebase tablebase = 15;
    */
