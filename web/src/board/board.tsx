@@ -7,6 +7,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import { announce } from "../parts/live-region.tsx";
 import { Cursor } from "./cursor.tsx";
 import { type Drawing, drawingOfShape, shapeOfDrawing } from "./drawing.ts";
+import { focusBoard } from "./focus-board.ts";
 import { Promotion } from "./promotion.tsx";
 import { type Orientation, piecesOf } from "./squares.ts";
 import "@lichess-org/chessground/assets/chessground.base.css";
@@ -161,7 +162,7 @@ export function Board(props: BoardProps) {
   };
   const targets = use.kind === "play" && held ? (use.targets.get(held) ?? []) : [];
   return (
-    <div class="board">
+    <div class="board" onPointerDown={focusBoard}>
       <div
         ref={place}
         class="board-drawn"

@@ -1,5 +1,5 @@
 import type { SquareName } from "chessops/types";
-import { useRef, useState } from "preact/hooks";
+import { useLayoutEffect, useRef, useState } from "preact/hooks";
 import { announce } from "../parts/live-region.tsx";
 import type { Drawing } from "./drawing.ts";
 import { type Orientation, piecesOf, squareByKey, squaresSeen } from "./squares.ts";
@@ -26,6 +26,12 @@ export function Cursor({ label, fen, orientation, held, targets, onChoose, onRel
   const drawnFrom = useRef<SquareName>(undefined);
   const pieces = piecesOf(fen);
 
+  useLayoutEffect(() => {
+    if (place.current?.contains(document.activeElement) && document.activeElement !== place.current) {
+      place.current.querySelector<HTMLElement>(`[data-square="${at}"]`)?.focus();
+    }
+  }, [orientation]);
+
   const draw = () => {
     const from = drawnFrom.current;
     drawnFrom.current = from ? undefined : at;
@@ -38,7 +44,7 @@ export function Cursor({ label, fen, orientation, held, targets, onChoose, onRel
   };
 
   const onKeyDown = (event: KeyboardEvent) => {
-    if (event.altKey || event.ctrlKey || event.metaKey) {
+    if (event.altKey || event.ctrlKey || event.metaKey || event.target === place.current) {
       return;
     }
     const next = squareByKey(event.key, at, orientation);
@@ -61,14 +67,15 @@ export function Cursor({ label, fen, orientation, held, targets, onChoose, onRel
 
   return (
     // biome-ignore-start lint/a11y/useSemanticElements: A table would need cells that no browser lays out as squares.
-    <div ref={place} class="board-cursor" role="grid" aria-label={label} onKeyDown={onKeyDown}>
-      {squaresSeen(orientation).map((row) => (
-        <div key={row[0]} role="row" tabIndex={-1} class="board-cursor-row">
-          {row.map((square) => {
+    <div ref={place} class="board-cursor" role="grid" tabIndex={-1} aria-label={label} onKeyDown={onKeyDown}>
+      {squaresSeen(orientation).map((row, index) => (
+        // Flipping the board must not move elements, because a moved element loses the focus.
+        <div key={index} role="row" tabIndex={-1} class="board-cursor-row">
+          {row.map((square, column) => {
             const words = squareInWords(square, pieces.get(square));
             return (
               <div
-                key={square}
+                key={column}
                 role="gridcell"
                 data-square={square}
                 tabIndex={square === at ? 0 : -1}

@@ -1,4 +1,7 @@
-/** Gives the keys to the board as a whole: the arrow keys then step through the game. */
+/** Gives the keys to the board as a whole: the arrow keys then step through the game. A focused square keeps the keys. */
 export function focusBoard(): void {
-  document.querySelector<HTMLElement>(".board-cursor")?.focus({ preventScroll: true });
+  const board = document.querySelector<HTMLElement>(".board-cursor");
+  if (board && !board.contains(document.activeElement)) {
+    board.focus({ preventScroll: true });
+  }
 }

@@ -106,6 +106,17 @@ export function createGameState() {
       }
     },
 
+    /** Goes to another variation of the move on the board, or from the position before several moves to its first variation. */
+    stepAside(step: -1 | 1): boolean {
+      const here = at.peek();
+      const moves = path.peek().at(-2)?.children ?? [];
+      const next = moves.length > 1 ? moves[moves.indexOf(here) + step] : here.children[step];
+      if (next) {
+        goTo(next);
+      }
+      return next !== undefined;
+    },
+
     /** Plays moves in UCI or SAN up to the first illegal move. */
     play(texts: readonly string[]): {
       readonly played: number;

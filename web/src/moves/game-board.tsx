@@ -5,6 +5,7 @@ import { useMemo } from "preact/hooks";
 import type { MoveDescription } from "../../../src/chess/moves.ts";
 import type { Position } from "../../../src/chess/position.ts";
 import { type Arrow, Board, type Glyph } from "../board/board.tsx";
+import { focusBoard } from "../board/focus-board.ts";
 import { usePage } from "../page.ts";
 import { drawingsOf, withDrawings } from "./remarks.ts";
 import { stepByWheel } from "./step-by-wheel.ts";
@@ -29,6 +30,7 @@ export function GameBoard({ label, position, last, arrows, glyph, isPreview = fa
   const onMove = (from: SquareName, to: SquareName, promotion: Role | undefined) => {
     const move = { from: parseSquare(from), to: parseSquare(to) };
     game.play([makeUci(promotion ? { ...move, promotion } : move)]);
+    focusBoard();
   };
   return (
     <div class={isPreview ? "shown-board-preview" : ""} onWheel={onWheel}>

@@ -1,3 +1,4 @@
+import { focusBoard } from "../board/focus-board.ts";
 import type { Step } from "../game/create-game.ts";
 import type { Page } from "../page.ts";
 import { showHelp } from "./help.tsx";
@@ -14,41 +15,101 @@ const steps: Readonly<Record<string, Step>> = {
   End: "last",
 };
 
-/** Returns a function that removes the listener. */
+/** Returns a function that removes the listeners. */
 export function listenToKeys(page: Page): () => void {
+  const ended = new AbortController();
+  let isPointing = false;
+  /** The element that has the focus because of a click. It does not get Space, because the eyes are on the board. */
+  let clicked: Element | null = null;
+  const isClicked = (target: EventTarget | null) => target instanceof Element && target === clicked;
+
   const onKeyDown = (event: KeyboardEvent) => {
     const { target, defaultPrevented } = event;
+    isPointing = false;
     const isTyping = target instanceof Element && target.closest(typing) !== null;
     const isSettingUp = page.address.view.peek() === "set-up";
-    if (!defaultPrevented && !isTyping && !isSettingUp && !event.altKey && useKey(event, page)) {
+    if (isTyping && event.key === "Enter") {
+      giveKeysBack(target);
+    }
+    if (defaultPrevented || isTyping || isSettingUp || event.altKey) {
+      return;
+    }
+    const needsSpace = target instanceof Element && target.closest(pressable) !== null && !isClicked(target);
+    if (event.key === " " ? !needsSpace && playBest(page) : useKey(event, page)) {
       event.preventDefault();
     }
   };
-  document.addEventListener("keydown", onKeyDown);
-  return () => document.removeEventListener("keydown", onKeyDown);
+  const onKeyUp = (event: KeyboardEvent) => {
+    // Firefox presses a button when the key is released.
+    if (event.key === " " && isClicked(event.target) && isAnalysis(page)) {
+      event.preventDefault();
+    }
+  };
+  const onPointerDown = ({ target }: PointerEvent) => {
+    isPointing = true;
+    const { activeElement } = document;
+    clicked = target instanceof Node && activeElement?.contains(target) ? activeElement : null;
+  };
+  const onFocusIn = ({ target }: FocusEvent) => {
+    clicked = isPointing && target instanceof Element ? target : null;
+  };
+  document.addEventListener("keydown", onKeyDown, ended);
+  document.addEventListener("keyup", onKeyUp, ended);
+  document.addEventListener("pointerdown", onPointerDown, { capture: true, signal: ended.signal });
+  document.addEventListener("focusin", onFocusIn, ended);
+  return () => ended.abort();
 }
 
-function useKey(event: KeyboardEvent, { game, review, analysis, address }: Page): boolean {
+/** After Enter in a field, the board gets the keys, unless the text is wrong. */
+function giveKeysBack(field: Element): void {
+  requestAnimationFrame(() => {
+    const isWrong = field.getAttribute("aria-invalid") === "true";
+    if (field.matches("input") && !field.closest("dialog") && !isWrong) {
+      focusBoard();
+    }
+  });
+}
+
+const isAnalysis = ({ address }: Page) => address.view.peek() === "analysis";
+
+function playBest(page: Page): boolean {
+  if (isAnalysis(page)) {
+    page.analysis.playBest();
+  }
+  return isAnalysis(page);
+}
+
+/** The board as a whole, and the moves. On a square of the board, the arrow keys move the square. */
+const choosing = ".board-cursor, .move-list";
+
+function useKey(event: KeyboardEvent, page: Page): boolean {
+  const { game, review } = page;
   const { key, target, shiftKey } = event;
   if (event.ctrlKey || event.metaKey) {
-    const isUndo = key.toLowerCase() === "z" && !shiftKey;
+    const letter = key.toLowerCase();
+    const isUndo = letter === "z" && !shiftKey;
+    const isRedo = (letter === "z" && shiftKey) || letter === "y";
     if (isUndo) {
       game.undo();
+    } else if (isRedo) {
+      game.redo();
     }
-    return isUndo;
+    return isUndo || isRedo;
   }
-  const isReview = address.view.peek() === "review";
   const step = steps[key];
-  if (shiftKey && isReview && (key === "ArrowLeft" || key === "ArrowRight")) {
+  if (shiftKey && !isAnalysis(page) && (key === "ArrowLeft" || key === "ArrowRight")) {
     review.mistakes.goTo(key === "ArrowLeft" ? "before" : "behind");
   } else if (step && !shiftKey) {
     game.step(step);
+  } else if (key === "ArrowUp" || key === "ArrowDown") {
+    const isChoosing = target instanceof Element && target.closest(choosing) !== null;
+    return isChoosing && !shiftKey && game.stepAside(key === "ArrowUp" ? -1 : 1);
   } else if (key === "f") {
     game.flip();
+  } else if (key === "m" && isAnalysis(page)) {
+    document.getElementById("move")?.focus();
   } else if (key === "?") {
     showHelp();
-  } else if (key === " " && !isReview && !(target instanceof Element && target.closest(pressable))) {
-    analysis.playBest();
   } else {
     return false;
   }

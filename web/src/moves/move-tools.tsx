@@ -3,7 +3,7 @@ import { usePage } from "../page.ts";
 import { RemarksPanel } from "./remarks-panel.tsx";
 
 export function MoveTools() {
-  const { game, at, promote, remove, undo, canUndo } = usePage().game;
+  const { game, at, promote, remove, undo, canUndo, redo, canRedo } = usePage().game;
   return (
     <>
       <div class="move-tools row">
@@ -20,6 +20,11 @@ export function MoveTools() {
         {canUndo.value && (
           <button type="button" class="quiet" onClick={undo}>
             Undo
+          </button>
+        )}
+        {canRedo.value && (
+          <button type="button" class="quiet" onClick={redo}>
+            Redo
           </button>
         )}
       </div>
