@@ -3,7 +3,7 @@ import type { Host } from "./host.ts";
 /** Not SIGHUP, which stops the service, as it does when the terminal closes. Not SIGUSR1, which starts Node's debugger. */
 const reloadSignal = "SIGUSR2";
 
-interface ReloadSignal extends Disposable {
+export interface ReloadSignal extends Disposable {
   /** Calls `run` at each signal from now on, and now if a signal has arrived since the last run has begun. `run` must not reject. */
   call(run: () => Promise<void>): void;
 }

@@ -4,7 +4,7 @@ import sonic from "sonic-boom";
 import { outsideRequests } from "../request/owner.ts";
 import { withoutControls, withoutControlsInLines } from "../text/controls.ts";
 import { after, type Timer } from "../time/time.ts";
-import { type Log, type LogFields, logFields } from "./log.ts";
+import { type Log, type LogFields, logFields, type ProcessLog } from "./log.ts";
 
 interface Host {
   once(event: "exit", listener: () => void): unknown;
@@ -14,7 +14,7 @@ export async function createLog(
   level: LevelWithSilent,
   stream: { readonly fd: number; readonly isTTY?: boolean } = process.stdout,
   host: Host = process,
-): Promise<Log> {
+): Promise<ProcessLog> {
   const options = {
     level,
     base: null,
@@ -32,7 +32,7 @@ const retriesMax = 10;
 /** Milliseconds before a retry after any other error, such as a full disk. */
 const retryMs = 1000;
 
-function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
+function logToFile(fd: number, options: LoggerOptions, host: Host): ProcessLog {
   let lost = 0;
   let retries = 0;
   let timer: Timer | undefined;
@@ -43,7 +43,7 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
     retryEAGAIN: () => ++retries <= retriesMax,
   });
   // The file writes the lines of many requests together.
-  const log: Log = pino(options, {
+  const log: ProcessLog = pino(options, {
     write: (line) => outsideRequests(() => file.write(withoutControlsInLines(line))),
   });
   file.on("write", () => {
@@ -76,7 +76,7 @@ function logToFile(fd: number, options: LoggerOptions, host: Host): Log {
   return log;
 }
 
-async function logToTerminal(fd: number, options: LoggerOptions): Promise<Log> {
+async function logToTerminal(fd: number, options: LoggerOptions): Promise<ProcessLog> {
   // Load this only for a terminal. A server in a container does not need it.
   const { default: pretty } = await import("pino-pretty");
   const hooks: LoggerOptions["hooks"] = {

@@ -71,4 +71,9 @@ export interface Log {
   error(fields: LogFields, message: string): void;
 }
 
+/** The log of a process, which also has a line for the error that ends the process. */
+export interface ProcessLog extends Log {
+  fatal(fields: LogFields, message: string): void;
+}
+
 export const silentLog: Log = { debug() {}, info() {}, warn() {}, error() {} };

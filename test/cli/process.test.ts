@@ -18,7 +18,7 @@ const rows: readonly Row[] = [
     args: ["serve"],
     env: { KIBITZ_PORT: "eighty" },
     code: 1,
-    stdout: /^$/,
+    stdout: /^\{"level":60,.*"error":"KIBITZ_PORT is .*\}\n$/,
     stderr: /^kibitz: KIBITZ_PORT/,
   },
 ];

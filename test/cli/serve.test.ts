@@ -109,6 +109,10 @@ test("kibitz serve reports an unreadable file of plans together with other inval
   taken.close();
   expect(code).toBe(1);
   expect(stderr).toMatch(/^kibitz: KIBITZ_PLANS: \/nonexistent\/plans\.json cannot be read: ENOENT.*\n$/);
+  // The log is JSON, so a collector finds the error as the last line of the log.
+  const { time: _, ...line } = JSON.parse(withMore.stdout.trim().split("\n").at(-1) ?? "");
+  const error = expect.stringMatching(/^KIBITZ_HASH_MB is "much".*\nKIBITZ_PLANS: .*ENOENT/);
+  expect(line).toEqual({ level: 60, error, msg: "the service has ended" });
   expect(withMore.stderr).toMatch(/^kibitz: KIBITZ_HASH_MB is "much".*\nkibitz: KIBITZ_PLANS: .*ENOENT.*\n$/);
 });
 
