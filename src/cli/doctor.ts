@@ -2,11 +2,13 @@ import { availableParallelism } from "node:os";
 import { withoutControlsInLines } from "../text/controls.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { loadPlans } from "../wiring/plans.ts";
+import { openCache } from "../wiring/service.ts";
 import type { Config } from "../wiring/settings.ts";
 import { type Command, exitCode } from "./command.ts";
 import { checkEngines, checkSandbox } from "./doctor/engines.ts";
 import { checkFiles } from "./doctor/files.ts";
 import { bad, type Check, type Finding, good, messageOf } from "./doctor/finding.ts";
+import { checkKeys } from "./doctor/keys.ts";
 import { checkData, checkPorts } from "./doctor/places.ts";
 import { checkRedis } from "./doctor/redis.ts";
 import { checkTables } from "./doctor/tables.ts";
@@ -19,6 +21,8 @@ const checks: readonly Check[] = [
   checkPorts,
   checkData,
   checkRedis,
+  checkKeys,
+  checkCache,
   checkSandbox,
   checkEngines,
   checkTables,
@@ -27,7 +31,7 @@ const checks: readonly Check[] = [
 export const doctorCommand: Command = {
   usage: "doctor",
   about:
-    "Check whether this machine is ready to serve: open files, plans, ports, data folder, Redis, sandbox, engines, endgame tables.",
+    "Check whether this machine is ready to serve: open files, plans, ports, data folder, Redis, keys, cache, sandbox, engines, endgame tables.",
   options: { json: { type: "boolean", about: "print each finding as one line of JSON" } },
   notes: [
     "Reads the same settings as serve, and changes neither settings nor data. Engines are started and tried, which takes some seconds.",
@@ -57,6 +61,14 @@ function* checkMachine(): Iterable<Finding> {
   const { platform, arch, versions } = process;
   const cores = plural(availableParallelism(), "core");
   yield good("machine", `Node.js ${versions.node}, ${platform} on ${arch}, ${cores}`);
+}
+
+function* checkCache(config: Config): Iterable<Finding> {
+  try {
+    openCache(config);
+  } catch (error) {
+    yield bad("cache", messageOf(error), "Correct KIBITZ_CACHE_MB, or give Node a larger heap.");
+  }
 }
 
 function* checkPlans(config: Config): Iterable<Finding> {

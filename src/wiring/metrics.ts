@@ -7,7 +7,8 @@ import type { Config } from "./settings.ts";
 
 export const defaultMetricsPort = 9464;
 
-function isPortOfService(
+/** True if the service could not listen beside the metrics. */
+export function isPortOfService(
   { host, port, metricsHost }: Pick<Config, "host" | "port" | "metricsHost">,
   metricsPort: number,
 ): boolean {

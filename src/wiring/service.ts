@@ -117,7 +117,7 @@ export function createService(
 }
 
 /** Throws ConfigError if the cache would need more than half of the heap. */
-function openCache({ cacheMb }: Config): AnswerCache<SearchResult> {
+export function openCache({ cacheMb }: Config): AnswerCache<SearchResult> {
   const heapMb = Math.floor(getHeapStatistics().heap_size_limit / 1e6);
   if (cacheMb > heapMb / 2) {
     throw new ConfigError(

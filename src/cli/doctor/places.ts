@@ -3,11 +3,11 @@ import { existsSync, mkdtempSync, rmdirSync } from "node:fs";
 import { createServer } from "node:net";
 import { dirname, join, resolve } from "node:path";
 import { timeoutSignal } from "../../time/time.ts";
-import { defaultMetricsPort } from "../../wiring/metrics.ts";
+import { defaultMetricsPort, isPortOfService } from "../../wiring/metrics.ts";
 import type { Config } from "../../wiring/settings.ts";
-import { bad, type Finding, good, messageOf } from "./finding.ts";
+import { bad, type Finding, good, messageOf, note } from "./finding.ts";
 
-/** A port is good if the port is free or a running Kibitz uses the port. */
+/** A port that a running Kibitz uses is a note: before an upgrade, that Kibitz is the one that is replaced. */
 export async function* checkPorts(config: Config): AsyncIterable<Finding> {
   const { host, port, metricsHost, metricsPort } = config;
   yield await portFinding(
@@ -16,12 +16,11 @@ export async function* checkPorts(config: Config): AsyncIterable<Finding> {
     port,
     "Set KIBITZ_PORT to another port, or stop the program that listens there.",
   );
-  const metrics = await portFinding(
-    "metrics port",
-    metricsHost,
-    metricsPort ?? defaultMetricsPort,
-    "Set KIBITZ_METRICS_PORT to another port, or to 0 for no metrics.",
-  );
+  const advice = "Set KIBITZ_METRICS_PORT to another port, or to 0 for no metrics.";
+  const ofMetrics = metricsPort ?? defaultMetricsPort;
+  const metrics = isPortOfService(config, ofMetrics)
+    ? bad("metrics port", `${metricsHost}:${ofMetrics} is the port of the service, KIBITZ_PORT`, advice)
+    : await portFinding("metrics port", metricsHost, ofMetrics, advice);
   // If the default port is taken, the service starts without metrics.
   yield metrics.state === "bad" && metricsPort === undefined ? { ...metrics, state: "note" } : metrics;
 }
@@ -36,7 +35,11 @@ async function portFinding(part: string, host: string, port: number, advice: str
     return good(part, `${host}:${port} is free`);
   } catch (error) {
     return (await isKibitz(host, port))
-      ? good(part, `Kibitz already answers at ${host}:${port}`)
+      ? note(
+          part,
+          `Kibitz already answers at ${host}:${port}`,
+          "Stop that Kibitz before you start this one, or choose another port.",
+        )
       : bad(part, `${host}:${port} cannot be used (${messageOf(error)})`, advice);
   } finally {
     server.close();

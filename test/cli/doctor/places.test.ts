@@ -29,21 +29,31 @@ test("kibitz doctor reports a port as bad if another program uses the port, but 
   await once(server, "listening");
   onTestFinished(() => void server.close());
   const port = String((server.address() as AddressInfo).port);
-  expect(await portsWith({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port })).toEqual([
-    expect.stringMatching(/^port: bad: 127.* cannot be used \(.*EADDRINUSE/),
-    expect.stringMatching(/^metrics port: bad: .*EADDRINUSE/),
-  ]);
+  const [service] = await portsWith({ KIBITZ_PORT: port, KIBITZ_METRICS_PORT: "0" });
+  expect(service).toMatch(/^port: bad: 127.* cannot be used \(.*EADDRINUSE/);
+  const [, taken] = await portsWith({ KIBITZ_PORT: "0", KIBITZ_METRICS_PORT: port });
+  expect(taken).toMatch(/^metrics port: bad: .*EADDRINUSE/);
   const [, metrics] = await portsWith({ KIBITZ_PORT: "0", KIBITZ_METRICS_HOST: "203.0.113.1" });
   expect(metrics).toMatch(/^metrics port: note: .*EADDRNOTAVAIL/);
 });
 
-test("kibitz doctor recognizes the port and the metrics port of a running Kibitz", async () => {
+test("kibitz doctor reports the port and the metrics port of a running Kibitz as notes, because a second Kibitz could not use them", async () => {
   const metricsPort = String(await freePort());
   const { port } = await serve({ KIBITZ_METRICS_PORT: metricsPort });
   expect(await portsWith({ KIBITZ_PORT: String(port), KIBITZ_METRICS_PORT: metricsPort })).toEqual([
-    `port: good: Kibitz already answers at 127.0.0.1:${port}`,
-    `metrics port: good: Kibitz already answers at 127.0.0.1:${metricsPort}`,
+    `port: note: Kibitz already answers at 127.0.0.1:${port}`,
+    `metrics port: note: Kibitz already answers at 127.0.0.1:${metricsPort}`,
   ]);
+});
+
+test("kibitz doctor reports one port for the service and the metrics as bad, or as a note if it is the default metrics port", async () => {
+  const port = String(await freePort());
+  const taken = `127.0.0.1:${port} is the port of the service, KIBITZ_PORT`;
+  for (const host of ["127.0.0.1", "0.0.0.0"]) {
+    const ports = { KIBITZ_HOST: host, KIBITZ_PORT: port, KIBITZ_METRICS_PORT: port };
+    expect((await portsWith(ports))[1]).toBe(`metrics port: bad: ${taken}`);
+  }
+  expect((await portsWith({ KIBITZ_PORT: "9464" }))[1]).toMatch(/^metrics port: note: .* is the port of the/);
 });
 
 test("kibitz doctor accepts a missing data folder without creating it", () => {

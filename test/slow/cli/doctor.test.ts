@@ -17,6 +17,7 @@ test("kibitz doctor --json prints one JSON object on each line, and exits with 1
   const env = {
     KIBITZ_DEFAULT_ENGINE: "stockfish-1",
     KIBITZ_NATIVE_ENGINES: "/nope/x",
+    KIBITZ_CACHE_MB: "100000",
   };
   const { code, stdout } = await runKibitz(["doctor", "--json"], env);
   const findings = stdout
@@ -25,6 +26,12 @@ test("kibitz doctor --json prints one JSON object on each line, and exits with 1
     .map((line) => JSON.parse(line));
   const bad = findings.filter(({ state }) => state === "bad");
   expect(bad).toEqual([
+    {
+      part: "cache",
+      state: "bad",
+      found: expect.stringMatching(/^KIBITZ_CACHE_MB: /),
+      advice: expect.any(String),
+    },
     {
       part: "engines",
       state: "bad",
