@@ -16,12 +16,12 @@ test.each(documents)("the answers in %s are up to date with `npm run update`", a
   expect(textOf(path)).toBe(await documentWithAnswers(path, app.url));
 });
 
-test("docs/api.md has an example for each of the five JSON routes", () => {
+test("docs/api.md has an example for each of the six JSON routes", () => {
   const paths = [...textOf("docs/api.md").matchAll(shownJson)].map(
     ([, command = ""]) => partsOf(command).path.split("?", 1)[0],
   );
   expect(paths).toEqual(
-    expect.arrayContaining(["/v1/eval", "/v1/bestmove", "/v1/review", "/engines", "/price"]),
+    expect.arrayContaining(["/v1/eval", "/v1/bestmove", "/v1/review", "/v1/tablebase", "/engines", "/price"]),
   );
 });
 
@@ -30,7 +30,7 @@ test("every answer in README.md and docs/api.md is compared with a real answer",
   const shown = [...all.matchAll(/```sh\ncurl [^`]+```\n+(?:<details>.*\n+)?```(?:json|text)\n/g)];
   const compared = [...all.matchAll(shownJson)];
   expect(compared).toHaveLength(shown.length);
-  expect(compared).toHaveLength(9);
+  expect(compared).toHaveLength(10);
   expect([...all.matchAll(shownReview)]).toHaveLength(1);
 });
 

@@ -1,4 +1,6 @@
 import { readdirSync, readFileSync } from "node:fs";
+import { setTimeout as delay } from "node:timers/promises";
+import { fileURLToPath } from "node:url";
 import { isDeepStrictEqual } from "node:util";
 import { runKibitz } from "../test/cli/run-kibitz.ts";
 import { oldMessage, send } from "../test/protocols/mcp/messages.ts";
@@ -9,13 +11,17 @@ const root = new URL("../", import.meta.url);
 export const documents = ["README.md", "docs/api.md", "docs/agents.md"] as const;
 export const examples = readdirSync(new URL("docs/examples/", root)).map((file) => `docs/examples/${file}`);
 
-/** The service has the default WebAssembly build and no native engine, as most readers have. */
+/**
+ * The service has the default WebAssembly build and no native engine, as most readers have. It has the tables of three men, so that
+ * a look-up finds a result.
+ */
 export const plainSettings = {
   KIBITZ_NATIVE_ENGINES: "none",
   KIBITZ_WASM_BUILD: "fast",
   KIBITZ_DEFAULT_ENGINE: "stockfish-19",
   KIBITZ_ACCESS: "public",
   KIBITZ_CACHE_MB: "0",
+  KIBITZ_SYZYGY: fileURLToPath(new URL("test/tablebase/tables", root)),
 } as const;
 
 /** Allows two requests per minute, for examples of responses with status 429. */
@@ -61,11 +67,22 @@ export async function documentWithAnswers(path: string, url: string): Promise<st
 
 async function answerTo(command: string, url: string): Promise<Readonly<Record<string, unknown>>> {
   const { path, headers, body } = partsOf(command);
-  const answer = await fetch(
+  const answer = await fetchVerified(
     url + path,
     body === undefined ? { headers } : { method: "POST", headers, body },
   );
   return (await answer.json()) as Record<string, unknown>;
+}
+
+/** Waits while the service verifies an endgame table. */
+async function fetchVerified(...request: Parameters<typeof fetch>): Promise<Response> {
+  for (;;) {
+    const response = await fetch(...request);
+    if (response.status !== 503) {
+      return response;
+    }
+    await delay(100);
+  }
 }
 
 /** Splits a curl command. Supports only single quotes, and a backslash at the end of a line. */
@@ -107,7 +124,7 @@ export async function exampleWithAnswer(path: string, url: string): Promise<stri
 async function ask(url: string, { call, with_key, request, headers }: RecordedExample): Promise<Response> {
   const [method = "", target] = call.split(" ");
   const key = with_key && (await newKey(url));
-  return fetch(url + target, {
+  return fetchVerified(url + target, {
     method,
     headers: {
       ...headers,

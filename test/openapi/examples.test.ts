@@ -50,6 +50,7 @@ test("docs/examples has an example of every unary call and of the most common pr
       "ReviewGame",
       "ListEngines",
       "GetPrice",
+      "ProbeTablebase",
       "CreateKey",
       "GetKey",
       "RevokeKey",
