@@ -49,7 +49,7 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
   "place-text": ["board", "request", "view"],
   "create-address": ["game", "place-text", "request", "view"],
   input: ["board", "create-address", "game", "page", "parts", "pasted-text"],
-  page: ["analysis", "client", "create-address", "game", "input", "request", "review"],
+  page: ["analysis", "client", "create-address", "game", "input", "parts", "request", "review"],
   moves: ["board", "game", "page", "parts"],
   call: ["client", "page", "parts", "problem"],
 };

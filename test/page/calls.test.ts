@@ -201,7 +201,7 @@ describeWith("chromium")("the call behind the page", () => {
     await page.reload();
     await page.getByText("Free plan").waitFor();
     expect(await placesOf(page, key)).toEqual([]);
-    await page.getByRole("button", { name: "Forget it" }).click();
+    await page.getByRole("button", { name: "Forget" }).click();
     await page.getByText("Calls are made without a key.").waitFor();
     expect(await hasFocus(page)).toBe(true);
     expect(await page.evaluate('sessionStorage.getItem("kibitz-key")')).toBeNull();
@@ -229,7 +229,7 @@ describeWith("chromium")("the call behind the page", () => {
     await page.getByText("That is not a key: keys begin with kbz_").waitFor();
     await field.fill("kbz_wrong");
     await field.press("Enter");
-    await page.getByRole("button", { name: "Forget it" }).waitFor();
+    await page.getByRole("button", { name: "Forget" }).waitFor();
     expect(await hasFocus(page)).toBe(true);
     const problem = call(page).getByRole("region", { name: "Invalid API key" });
     await problem.getByRole("button", { name: "Correct the key" }).click();

@@ -94,6 +94,7 @@ describeWith("chromium")("the layout of the page", () => {
       await analysisOf(page).move.fill("Kg2");
       await analysisOf(page).move.press("Enter");
       await moves.filter({ hasText: "Kg2" }).waitFor();
+      await square("a2").scrollIntoViewIfNeeded();
       await clickAt(page, square("a2"));
       await clickAt(page, square("a1"));
       expect(coversCentreOf(await boxOf(queen), await boxOf(square("a1")))).toBe(true);

@@ -1,16 +1,16 @@
-import { batch, computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { batch, computed, effect, type ReadonlySignal, signal } from "@preact/signals";
 import { standardStart } from "../../src/chess/read-fen.ts";
 import type { GameState, Moment } from "./game/create-game.ts";
 import type { OlderEncoding } from "./game/file-text.ts";
 import { isPlain, mainlineOf, nodeOf, nodesOf } from "./game/game.ts";
 import { mainlinePgn, pgnOfGame } from "./game/pgn.ts";
 import { fragmentOfPlace, type Place, placeFromFragment, startPlace } from "./place-text.ts";
-import type { Settings } from "./request/settings.ts";
+import type { RequestState } from "./request/request.ts";
 import { addressOfView, type View } from "./view.ts";
 
 interface AddressedParts {
   readonly game: GameState;
-  readonly settings: Signal<Settings>;
+  readonly request: Pick<RequestState, "settings" | "useSettings">;
 }
 
 export type Address = ReturnType<typeof createAddress>;
@@ -44,7 +44,8 @@ function isShort(place: Place): boolean {
 }
 
 /** Writes the state of the page into the address and the browser's history. Each view has one entry in the history. */
-export function createAddress({ game, settings }: AddressedParts) {
+export function createAddress({ game, request }: AddressedParts) {
+  const { settings, useSettings } = request;
   const view = signal<View>("analysis");
   /** The latest state of each visit since the page was loaded. The browser stores the data of older states. */
   const moments = new Map<number, Moment>();
@@ -170,7 +171,7 @@ export function createAddress({ game, settings }: AddressedParts) {
   function take(place: Place): void {
     view.value = place.view;
     game.orientation.value = place.orientation;
-    settings.value = place.settings;
+    useSettings(place.settings);
     if (place.pgn !== "") {
       takeGame(place);
     } else if (place.view !== "review") {
@@ -230,7 +231,7 @@ export function createAddress({ game, settings }: AddressedParts) {
       batch(() => {
         read();
         game.orientation.value = orientation;
-        settings.value = own;
+        useSettings(own);
       });
       endEffect = effect(follow);
       window.addEventListener("popstate", read, ended);

@@ -6,6 +6,7 @@ import { type Client, createClientState } from "./client/client.ts";
 import { type Address, createAddress } from "./create-address.ts";
 import { createGameState, type GameState } from "./game/create-game.ts";
 import { createInput, type Input } from "./input/create-input.ts";
+import { createDisplay } from "./parts/create-display.ts";
 import { createRequestState, type RequestState } from "./request/request.ts";
 import { createReview, type ReviewState } from "./review/create-review.ts";
 
@@ -15,6 +16,7 @@ export interface Page {
   readonly client: Client;
   readonly request: RequestState;
   readonly input: Input;
+  readonly display: ReturnType<typeof createDisplay>;
   readonly setUp: SetUpState;
   readonly analysis: AnalysisState;
   readonly review: ReviewState;
@@ -25,7 +27,7 @@ export function createPage(): Page {
   const client = createClientState();
   const request = createRequestState(client);
   const game = createGameState();
-  const address = createAddress({ game, settings: request.settings });
+  const address = createAddress({ game, request });
   const review = createReview({ game, client, request });
   const input = createInput({ game, address, review: review.start });
   return {
@@ -34,6 +36,7 @@ export function createPage(): Page {
     client,
     request,
     input,
+    display: createDisplay(),
     setUp: createSetUpState(game),
     review,
     analysis: createAnalysis({ game, client, request, reviewed: review.evaluationOf }),

@@ -20,7 +20,7 @@ import { ShownBoard } from "./shown-board.tsx";
 import "./analysis.css";
 
 export function Analysis() {
-  const { game, analysis, address } = usePage();
+  const { game, analysis, address, display } = usePage();
   const { percent, text } = analysis.score.value;
   const renew = () => void game.takeFen("startpos");
   useEffect(() => analysis.follow(), []);
@@ -33,7 +33,11 @@ export function Analysis() {
       </h2>
       <PositionViolation />
       <BoardView
-        bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
+        bar={
+          display.bar.isOn.value && (
+            <EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />
+          )
+        }
         board={<ShownBoard />}
         tools={
           <>

@@ -9,6 +9,7 @@ import { keepAsking, type Wait } from "../client/keep-asking.ts";
 import { failureOf } from "../client/problem.ts";
 import type { GameState } from "../game/create-game.ts";
 import { type GameNode, playLine } from "../game/game.ts";
+import { createKeptSwitch } from "../parts/kept-switch.ts";
 import { scoreText } from "../parts/score-text.ts";
 import type { RequestState } from "../request/request.ts";
 import { type SearchRequest, usualDepth } from "../request/settings.ts";
@@ -38,7 +39,8 @@ export type AnalysisState = ReturnType<typeof createAnalysis>;
 
 /** Sends no request before {@link AnalysisState.follow} is called. */
 export function createAnalysis({ game, client, request, reviewed }: Deps) {
-  const isOn = signal(true);
+  const automatic = createKeptSwitch("analysis");
+  const { isOn } = automatic;
   const search = signal<SearchState>({ kind: "idle" });
   const evaluations = signal<readonly EvaluateResponse[]>([]);
   const pointedAt = signal<PointedMove | undefined>(undefined);
@@ -271,7 +273,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     stop,
 
     turn(on: boolean): void {
-      isOn.value = on;
+      automatic.turn(on);
       if (!on) {
         stop();
       } else if (["idle", "stopped"].includes(search.peek().kind) && canAsk.peek()) {

@@ -13,7 +13,7 @@ import { useStateInWords } from "./state-in-words.ts";
 import "./search-panel.css";
 
 export function SearchPanel() {
-  const { analysis, request, game } = usePage();
+  const { analysis, request, game, display } = usePage();
   const state = analysis.search.value;
   const evaluation = analysis.latest.value;
   const { position } = game.at.value;
@@ -50,10 +50,12 @@ export function SearchPanel() {
       {isShown && (
         <>
           {(!evaluation || evaluation.score?.wdl) && <Chances wdl={evaluation?.score?.wdl} />}
-          <Lines
-            lines={evaluation?.lines ?? []}
-            wanted={isUnderWay(state) ? (request.search.value.multipv ?? 1) : 0}
-          />
+          {display.lines.isOn.value && (
+            <Lines
+              lines={evaluation?.lines ?? []}
+              wanted={isUnderWay(state) ? (request.search.value.multipv ?? 1) : 0}
+            />
+          )}
           <Figures evaluations={analysis.evaluations.value} />
           {evaluation?.search && mayDiffer(evaluation.search) && (
             <p class="quiet-text">Another search of this position may have another result.</p>

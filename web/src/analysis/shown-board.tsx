@@ -9,8 +9,10 @@ import { usePage } from "../page.ts";
 import { outcomeInWords } from "./outcome.ts";
 
 export function ShownBoard() {
-  const { shown, latest } = usePage().analysis;
-  const arrows = shown.value.isPreview ? [] : (latest.value?.lines ?? []).flatMap(arrowOf);
+  const { analysis, display } = usePage();
+  const { shown, latest } = analysis;
+  const arrows =
+    shown.value.isPreview || !display.arrows.isOn.value ? [] : (latest.value?.lines ?? []).flatMap(arrowOf);
   return (
     <>
       <GameBoard label="Board" {...shown.value} arrows={arrows} />

@@ -9,7 +9,9 @@ import { ProblemView } from "../problem/problem-view.tsx";
 import { readKey, shownKey } from "./read-key.ts";
 
 const kept = "Kept in this tab only, and sent to this service only.";
+const remembered = "Kept on this device until you forget it, and sent to this service only.";
 const gone = "It is shown only once, and gone when this tab is closed: copy it.";
+const once = "It is shown only once: copy it.";
 
 export function KeyField() {
   const { key } = usePage().client;
@@ -85,7 +87,7 @@ function NoKey() {
 }
 
 function OwnKey() {
-  const { account, key } = usePage().client;
+  const { account, key, isKeyRemembered } = usePage().client;
   const state = account.state.value;
   return (
     <>
@@ -100,10 +102,20 @@ function OwnKey() {
             focusKeyField();
           }}
         >
-          Forget it
+          Forget
         </button>
+        <label class="choice">
+          <input
+            type="checkbox"
+            checked={isKeyRemembered.value}
+            onChange={({ currentTarget: { checked } }) => {
+              isKeyRemembered.value = checked;
+            }}
+          />
+          Remember on this device
+        </label>
       </p>
-      <p class="quiet-text">{kept}</p>
+      <p class="quiet-text">{isKeyRemembered.value ? remembered : kept}</p>
       {state.kind === "asking" && <p>The key is looked up.</p>}
       {state.kind === "known" && <p>{planInWords(state.own)}</p>}
       {state.kind === "waiting" && (
@@ -121,7 +133,7 @@ function planInWords({ plan, name }: GetKeyResponse): string {
 /** Shows a newly created key once, or asks whether to use a pasted key. */
 export function NewKey() {
   const { client, input } = usePage();
-  const { account, key } = client;
+  const { account, key, isKeyRemembered } = client;
   const button = useRef<HTMLButtonElement>(null);
   const pasted = input.key;
   const text = pasted.value;
@@ -139,7 +151,7 @@ export function NewKey() {
   }, [created]);
   if (text !== undefined) {
     return (
-      <section class="new-key notice row" aria-label="API key">
+      <section class="new-key notice row" aria-label="Pasted API key">
         <p>You pasted an API key.</p>
         <button
           ref={button}
@@ -164,7 +176,7 @@ export function NewKey() {
     );
   }
   return created === undefined || created !== key.value ? null : (
-    <section class="new-key notice row" aria-label="API key">
+    <section class="new-key notice row" aria-label="New API key">
       <p>
         Your free key: <code>{created}</code>
       </p>
@@ -177,7 +189,7 @@ export function NewKey() {
       >
         Done
       </button>
-      <p class="quiet-text">{gone}</p>
+      <p class="quiet-text">{isKeyRemembered.value ? once : gone}</p>
     </section>
   );
 }

@@ -21,6 +21,7 @@ export interface Client {
   readonly keys: RpcClient<typeof KeyService>;
   /** Empty if the page has no key. */
   readonly key: Signal<string>;
+  readonly isKeyRemembered: Signal<boolean>;
   /** Omits calls with {@link aside}, which the page does not show. */
   readonly lastExchange: ReadonlySignal<Exchange | undefined>;
   readonly offer: Offer;
@@ -34,7 +35,7 @@ export function serviceUrl(): string {
 }
 
 export function createClientState(connect: (interceptors: Interceptor[]) => Transport = overConnect): Client {
-  const { key, dispose: forgetKey } = createKey();
+  const { key, isRemembered, dispose: forgetKey } = createKey();
   const { lastExchange, record } = createExchanges();
   const sendKey: Interceptor = (next) => (request) => {
     if (key.peek() !== "") {
@@ -53,6 +54,7 @@ export function createClientState(connect: (interceptors: Interceptor[]) => Tran
     games,
     keys,
     key,
+    isKeyRemembered: isRemembered,
     lastExchange,
     offer,
     account,

@@ -3,9 +3,28 @@ import { store, stored } from "../parts/stored.ts";
 
 const place = "kibitz-key";
 
-/** Empty if the browser tab has no key. The browser deletes the key when the tab is closed. */
-export function createKey(): { readonly key: Signal<string>; dispose(): void } {
-  const key = signal(stored("sessionStorage", place) ?? "");
-  const dispose = effect(() => store("sessionStorage", place, key.value || undefined));
-  return { key, dispose };
+export interface Key {
+  /** Empty if the page has no key. */
+  readonly key: Signal<string>;
+  /** True if the browser keeps the key on this device. Otherwise, it deletes the key when the tab is closed. */
+  readonly isRemembered: Signal<boolean>;
+  dispose(): void;
+}
+
+export function createKey(): Key {
+  const remembered = stored("localStorage", place);
+  const key = signal(stored("sessionStorage", place) ?? remembered ?? "");
+  const isRemembered = signal(key.peek() !== "" && key.peek() === remembered);
+  let isFirst = true;
+  const dispose = effect(() => {
+    const text = key.value || undefined;
+    isRemembered.value &&= text !== undefined;
+    store("sessionStorage", place, text);
+    // A tab with another key, or without a key, does not forget the key that another tab remembers.
+    if (!isFirst) {
+      store("localStorage", place, isRemembered.value ? text : undefined);
+    }
+    isFirst = false;
+  });
+  return { key, isRemembered, dispose };
 }

@@ -1,5 +1,6 @@
 import { usePage } from "../page.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
+import { Display, showDisplay } from "./display.tsx";
 import { Help, showHelp } from "./help.tsx";
 import "./moves.css";
 
@@ -12,6 +13,7 @@ export function Steps() {
   return (
     <fieldset class="steps">
       <Help />
+      <Display />
       <legend class="heard-only">Steps</legend>
       <StepButton label="First position" icon="first" isOff={isStart} onStep={() => step("first")} />
       <StepButton label="One move back" icon="back" isOff={isStart} onStep={() => step("back")} />
@@ -36,6 +38,7 @@ export function Steps() {
         </>
       )}
       <StepButton label="Flip board" icon="flip" onStep={flip} />
+      <StepButton label="Display" icon="display" onStep={showDisplay} />
       <StepButton label="Keys" icon="help" onStep={showHelp} />
     </fieldset>
   );

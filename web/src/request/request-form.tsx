@@ -50,12 +50,7 @@ export function RequestForm({ only }: { readonly only?: readonly SettingName[] }
       <details>
         <summary>{set === 0 ? "More settings" : `More settings (${set} set)`}</summary>
         {settings(more)}
-        <button
-          type="button"
-          onClick={() => {
-            request.settings.value = {};
-          }}
-        >
+        <button type="button" onClick={request.reset}>
           Reset all settings
         </button>
       </details>

@@ -1,6 +1,7 @@
-import { computed, type ReadonlySignal, type Signal, signal } from "@preact/signals";
+import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Engine } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { Client } from "../client/client.ts";
+import { store, stored } from "../parts/stored.ts";
 import { type OptionField, optionFields } from "./option-fields.ts";
 import {
   type NumberName,
@@ -8,14 +9,18 @@ import {
   requestFromSettings,
   type SearchRequest,
   type Settings,
+  settingsFromRecord,
   type UsualLimit,
   usualDepth,
 } from "./settings.ts";
 
 export interface RequestState {
   readonly settings: Signal<Settings>;
-  /** Sets one setting by its name in the API. An empty text removes the setting. */
+  /** Sets one setting by its name in the API. An empty text removes the setting. The browser keeps {@link keptNames}. */
   set(name: string, text: string): void;
+  /** Sets the settings of an address. Settings that the browser keeps stand in for settings that the address lacks. */
+  useSettings(own: Settings): void;
+  reset(): void;
   /** Undefined until the engines are loaded, or if the service does not have the engine. */
   readonly engine: ReadonlySignal<Engine | undefined>;
   readonly options: ReadonlySignal<readonly OptionField[] | undefined>;
@@ -32,23 +37,60 @@ export interface RequestState {
   planMaximum(name: NumberName): number | undefined;
 }
 
+/** The browser keeps only these settings, because other settings depend on the engine or on the position. */
+const keptNames: readonly string[] = ["depth", "multipv", "engine"];
+const place = "kibitz-settings";
+
+function keptSettings(): Settings {
+  return settingsFromRecord(Object.fromEntries(new URLSearchParams(stored("localStorage", place))));
+}
+
+function changed(settings: Settings, name: string, text: string): Settings {
+  const { [name]: _, ...others } = settings;
+  return text === "" ? others : { ...others, [name]: text };
+}
+
+function keep(settings: Settings): void {
+  store("localStorage", place, new URLSearchParams(settings).toString() || undefined);
+}
+
 export function createRequestState({ offer, account }: Pick<Client, "offer" | "account">): RequestState {
   const settings = signal<Settings>({});
+  const set = (name: string, text: string) => {
+    settings.value = changed(settings.peek(), name, text);
+    if (keptNames.includes(name)) {
+      keep(changed(keptSettings(), name, text));
+    }
+  };
   const engine = computed(() => {
     const wanted = settings.value.engine ?? "latest";
     const id = wanted === "latest" ? offer.engines.value?.latest : wanted;
     return offer.engines.value?.engines.find((one) => one.id === id);
   });
   const options = computed(() => engine.value && optionFields(engine.value.optionsSchema));
+  effect(() => {
+    const id = keptSettings().engine;
+    // The service may no longer have the engine that the user chose on an earlier day.
+    if (id !== undefined && offer.engines.value?.engines.every((one) => one.id !== id)) {
+      keep(changed(keptSettings(), "engine", ""));
+      if (settings.peek().engine === id) {
+        settings.value = changed(settings.peek(), "engine", "");
+      }
+    }
+  });
   const usualLimit = computed<UsualLimit>(() => {
     const { case: name, value } = engine.value?.defaultLimit?.limit ?? {};
     return name === undefined ? { name: "depth", value: usualDepth } : { name, value: Number(value) };
   });
   return {
     settings,
-    set(name, text) {
-      const { [name]: _, ...others } = settings.peek();
-      settings.value = text === "" ? others : { ...others, [name]: text };
+    set,
+    useSettings(own) {
+      settings.value = { ...keptSettings(), ...own };
+    },
+    reset() {
+      settings.value = {};
+      keep({});
     },
     engine,
     options,

@@ -14,7 +14,7 @@ import { useScore } from "./use-score.ts";
 import "./comment-panel.css";
 
 export function CommentPanel() {
-  const { game, review, analysis, address } = usePage();
+  const { game, review, analysis, address, display } = usePage();
   const node = game.at.value;
   const before = game.path.value.at(-2);
   const reviewed = review.reviewOf(node);
@@ -28,8 +28,8 @@ export function CommentPanel() {
         <p key={text}>{text}</p>
       ))}
       {before && reviewed && <Remarks before={before} reviewed={reviewed} />}
-      {before && best && <Line title="Best line" from={before} {...best} />}
-      {before && best && best.alternatives.length > 0 && (
+      {before && best && display.lines.isOn.value && <Line title="Best line" from={before} {...best} />}
+      {before && best && display.lines.isOn.value && best.alternatives.length > 0 && (
         <Others from={before} moves={best.alternatives.filter(({ move }) => move?.uci !== node.move?.uci)} />
       )}
       {isTried && search.kind === "waiting" && <Countdown wait={search.wait} />}

@@ -5,7 +5,7 @@ import { usePage } from "../page.ts";
 import { judgedOf } from "./judged.ts";
 
 export function ReviewBoard() {
-  const { game, review } = usePage();
+  const { game, review, display } = usePage();
   const node = game.at.value;
   const { position, move } = node;
   const reviewed = review.reviewOf(node);
@@ -16,7 +16,11 @@ export function ReviewBoard() {
       label={move ? `Position after ${numberedMove(node)}` : "Start of the game"}
       position={position}
       last={move}
-      arrows={best ? [{ from: best.from as SquareName, to: best.to as SquareName, rank: 1 }] : []}
+      arrows={
+        best && display.arrows.isOn.value
+          ? [{ from: best.from as SquareName, to: best.to as SquareName, rank: 1 }]
+          : []
+      }
       glyph={
         judged &&
         move && { square: move.to as SquareName, sign: judged.sign, colour: `var(--${judged.name})` }

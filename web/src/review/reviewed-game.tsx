@@ -19,7 +19,7 @@ import { ReviewProgress } from "./review-progress.tsx";
 import { useScore } from "./use-score.ts";
 
 export function ReviewedGame() {
-  const { game, review } = usePage();
+  const { game, review, display } = usePage();
   const { percent, text } = useScore();
   const noteOf = (node: GameNode): MoveNote | undefined => {
     const move = review.reviewOf(node);
@@ -27,7 +27,11 @@ export function ReviewedGame() {
   };
   return (
     <BoardView
-      bar={<EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />}
+      bar={
+        display.bar.isOn.value && (
+          <EvaluationBar percent={percent} score={text} orientation={game.orientation.value} />
+        )
+      }
       board={<ReviewBoard />}
       tools={
         <>
