@@ -208,6 +208,14 @@ test.each([
   expect(content()).toEqual(before);
 });
 
+test("kibitz keys list needs no other files if the log of the database is empty, as after a crash", async () => {
+  const data = join(folder, "empty log");
+  await runKibitz(["keys", "create"], { KIBITZ_DATA_DIR: data });
+  writeFileSync(join(data, "kibitz.db-wal"), "");
+  expect((await runKibitz(["keys", "list"], { KIBITZ_DATA_DIR: data })).stdout).toContain("valid");
+  expect(readdirSync(data).toSorted()).toEqual(["kibitz.db", "kibitz.db-wal"]);
+});
+
 test("kibitz keys list reads the database of an older version, and does not migrate it", async () => {
   const data = join(folder, "older");
   mkdirSync(data);

@@ -131,8 +131,10 @@ export function openReadOnly(file: string): DatabaseSync {
   return new DatabaseSync(url, { readOnly: true, timeout: defaultBusyMaxMs });
 }
 
-/** True if no process has the database open. */
-const isIdle = (file: string) => !existsSync(`${file}-wal`);
+/** True if all data is in the file itself, so that a reader needs no other file, not even on a full disk. */
+function isIdle(file: string): boolean {
+  return (statSync(`${file}-wal`, { throwIfNoEntry: false })?.size ?? 0) === 0;
+}
 
 function unusable(file: string, cause: unknown): StoreUnusable {
   return new StoreUnusable(`${file} cannot be used: ${(cause as Error).message}`, { cause });
