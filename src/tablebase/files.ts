@@ -154,6 +154,10 @@ export async function openFiles(
   async function verify(file: TableFile): Promise<void> {
     let opened: Opened | undefined;
     try {
+      // Many files may wait for their verification, and each takes up to a second.
+      if (isClosed) {
+        throw new Error("is not verified, because the tables are closed");
+      }
       opened = await openFile(file.path);
       const id = ++lastId;
       cache.set(pageKey(id, headPage), await readHead(file, opened));

@@ -15,6 +15,7 @@ export function createHasher(): Hasher {
   let worker: Worker | undefined;
   let idle: Timer | undefined;
   const waiting: PromiseWithResolvers<Uint8Array>[] = [];
+  let isDisposed = false;
 
   function start(): Worker {
     const started = new Worker(file);
@@ -28,7 +29,7 @@ export function createHasher(): Hasher {
     return started;
   }
 
-  function stop(error: unknown = new Error("the thread that hashes was stopped")): void {
+  function stop(error: unknown = stopped()): void {
     idle?.cancel();
     void worker?.terminate();
     worker = undefined;
@@ -39,6 +40,9 @@ export function createHasher(): Hasher {
 
   return {
     hash(chunk) {
+      if (isDisposed) {
+        return Promise.reject(stopped());
+      }
       idle?.cancel();
       worker ??= start();
       const hash = Promise.withResolvers<Uint8Array>();
@@ -46,6 +50,11 @@ export function createHasher(): Hasher {
       worker.postMessage(chunk, [chunk]);
       return hash.promise;
     },
-    [Symbol.dispose]: stop,
+    [Symbol.dispose]() {
+      isDisposed = true;
+      stop();
+    },
   };
 }
+
+const stopped = () => new Error("the thread that hashes was stopped");

@@ -132,6 +132,17 @@ test("a folder that vanishes leaves misses, and the tables are used again when t
   expect(await tablebase.probe(rookWins)).toMatchObject(win);
 });
 
+test("no table is verified after the tables were closed", async () => {
+  const { tablebase, problems } = await open([intact]);
+  const answers = [queenWins, rookWins].map((position) => tablebase.probe(position));
+  await new Promise((resolve) => void setImmediate(resolve));
+  await tablebase[Symbol.asyncDispose]();
+  for (const answer of answers) {
+    expect(await answer).toMatchObject({ ...unusable, message: expect.stringMatching(/closed|stopped/) });
+  }
+  expect(problems).toEqual([]);
+});
+
 test("a missing folder is reported, and the other folders are used", async () => {
   const { tablebase, problems } = await open([join(temporary, "missing"), intact]);
   expect(problems).toEqual([expect.stringContaining("missing cannot be read")]);
