@@ -31,7 +31,11 @@ export function createProbe({
   return async ({ fen }: MessageShape<typeof probeTablebase.input>, call: Call) => {
     const { account, signal } = call;
     const position = await validate.position(fen);
-    await charge.refuseUsedUp(account);
+    // A tool of `/mcp` looks up a position that the same request has already paid for.
+    const isPaid = call.outcome.isCounted;
+    if (!isPaid) {
+      await charge.refuseUsedUp(account);
+    }
     const answer = await tablebase.probeMoves(position, {
       turn: beginWork(() => signal.throwIfAborted()),
       signal: timeoutSignal(tablesMaxWaitMs),
@@ -42,7 +46,9 @@ export function createProbe({
         retryAfterMs: 1000,
       });
     }
-    await charge.withoutSearch(call);
+    if (!isPaid) {
+      await charge.withoutSearch(call);
+    }
     if (answer.kind === "miss") {
       throw new KibitzError("not_in_tablebase", detailOf(answer, tablebase));
     }

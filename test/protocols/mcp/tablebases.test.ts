@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
+import { rateOf, usePlansFile } from "../../support/plans-file.ts";
 import { useApp } from "../../support/running-app.ts";
 import { tablesFolder, verifyTablesOf } from "../../support/tables.ts";
 import { newest } from "./agents.ts";
@@ -86,5 +87,27 @@ describe("MCP tools of a service with endgame tables", () => {
       judgement: null,
     });
     expect(moves.at(-1)).toMatchObject({ tablebase: { category: "draw" }, judgement: "blunder" });
+  });
+});
+
+describe("the MCP tool compare_moves of a service with endgame tables and limits", () => {
+  const plansFile = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 30, 3600)] } });
+  const settings = { KIBITZ_SYZYGY: tablesFolder, KIBITZ_ACCESS: "public", KIBITZ_PLANS: plansFile };
+  const app = useApp(settings, { engines: createEnginesInProcess() });
+  beforeAll(() => verifyTablesOf(app.url));
+
+  test("the MCP tool compare_moves counts as one request, although it also looks up the moves", async () => {
+    const agent = await newest.overHttp(app.url);
+    const ask = async () =>
+      (await agent.ask("compare_moves", { fen: rookHangs, candidates: ["Rh4", "Ka2"], depth: 4 })).structured;
+    const remaining = async () => {
+      const response = await fetch(`${app.url}/v1/tablebase?fen=startpos`);
+      await response.text();
+      return Number(/r=(\d+)/.exec(response.headers.get("ratelimit") ?? "")?.[1]);
+    };
+    const before = await remaining();
+    expect(await ask()).toMatchObject({ moves: [{ tablebase: { winner: "white" } }, {}] });
+    // One of the two is counted for the look-up that shows the remaining requests.
+    expect(before - (await remaining())).toBe(2);
   });
 });
