@@ -1,4 +1,5 @@
 import { describe, expect, test } from "vitest";
+import { KibitzError } from "../../../src/errors/errors.ts";
 import type { Caller } from "../../../src/protocols/mcp/caller.ts";
 import { evaluate } from "../../../src/protocols/mcp/evaluation.ts";
 import { compareMoves } from "../../../src/protocols/mcp/tools/compare-moves.ts";
@@ -157,6 +158,31 @@ test("an MCP tool shows how many pawns and how much winning chance a candidate m
   expect(text).toContain("loses 0.10 pawns and 1.0 points of winning chances.");
   expect(text).toContain("loses 0.10 pawns and 1.1 points of winning chances.");
 });
+
+test.each(["not_in_tablebase", "starting"] as const)(
+  "the engine ranks candidate moves if the look-up of their results fails with %s",
+  async (code) => {
+    const score = { cp: 30, mate: null, bound: "exact", win_percent: 50 };
+    const evaluation = {
+      fen: startFen,
+      lines: ["e4", "d4"].map((san, index) => ({ rank: index + 1, score, san: [san], moves: ["a2a3"] })),
+      tablebase: { category: "draw", winner: null, dtz_plies: null, men: 4 },
+      search: { depth: 9 },
+      warnings: [],
+    };
+    const once = async ({ name }: { readonly name: string }) => {
+      if (name === "ProbeTablebase") {
+        throw new KibitzError(code, "A table is missing or being verified.");
+      }
+      return evaluation;
+    };
+    const { structured } = await compareMoves.call({ candidates: ["e4", "d4"] }, callerOf({ once }));
+    expect(structured.moves).toMatchObject([
+      { rank: 1, san: "e4" },
+      { rank: 2, san: "d4" },
+    ]);
+  },
+);
 
 test.each([
   // A search that ends at its node limit reports a last state with an unfinished depth.

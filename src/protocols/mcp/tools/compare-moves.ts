@@ -138,13 +138,16 @@ interface PlainTableMove extends Pick<PlainTablebase, "category" | "dtz_plies"> 
   readonly uci: string;
 }
 
-/** Returns all legal moves, the best first. Returns no move if a table that a move leads to is missing. */
+/** The engine has searched the candidates, so it ranks them if the tables cannot. */
+const withoutTables: ReadonlySet<KibitzError["code"]> = new Set(["not_in_tablebase", "starting"]);
+
+/** Returns all legal moves, the best first. Returns no move if a table that a move leads to is missing, or is being verified. */
 async function tableMovesOf(fen: string, caller: Caller): Promise<readonly PlainTableMove[]> {
   try {
     const answer = await caller.once(AnalysisService.method.probeTablebase, { fen });
     return (answer as { readonly moves: readonly PlainTableMove[] }).moves;
   } catch (error) {
-    if (error instanceof KibitzError && error.code === "not_in_tablebase") {
+    if (error instanceof KibitzError && withoutTables.has(error.code)) {
       return [];
     }
     throw error;
