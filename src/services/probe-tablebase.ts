@@ -63,13 +63,10 @@ export function createProbe({
 
 /** Does not name the path of a file, which concerns only the operator. */
 function detailOf({ reason, message }: UnknownPosition, tablebase: Pick<Tablebase, "summary">): string {
-  if (tablebase.summary() === undefined) {
-    return "This service has no endgame tables: its operator names folders of tables in KIBITZ_SYZYGY.";
+  if (reason === "unusable_table") {
+    return "A table that the position needs is damaged or cannot be read.";
   }
-  switch (reason) {
-    case "unusable_table":
-      return "A table that the position needs is damaged or cannot be read.";
-    default:
-      return `The endgame tables of this service do not know the position: ${message}.`;
-  }
+  return tablebase.summary() === undefined
+    ? "This service has no endgame tables: its operator names folders of tables in KIBITZ_SYZYGY."
+    : `The endgame tables of this service do not know the position: ${message}.`;
 }

@@ -11,12 +11,12 @@ const { probeTablebase } = AnalysisService.method;
 const fen = "8/8/8/8/8/2k5/8/K6Q w - - 0 1";
 
 /** Probes tables that do not know the position. Counts the requests that are charged. */
-async function probed(miss: Omit<UnknownPosition, "kind">) {
+async function probed(miss: Omit<UnknownPosition, "kind">, tables = 145) {
   let charged = 0;
   const probe = createProbe({
     tablebase: {
       probeMoves: async () => ({ kind: "miss", ...miss }),
-      summary: () => ({ men: 5, tables: 145, digest: "" }),
+      summary: () => (tables === 0 ? undefined : { men: 5, tables, digest: "" }),
     } as Partial<Tablebase> as Tablebase,
     tablesMaxWaitMs: 200,
     validate: { position: async (text) => positionOf(text) },
@@ -57,3 +57,10 @@ test.each([
     expect(charged).toBe(1);
   },
 );
+
+test("a look-up names the setting only if there is no table, and not if all tables are damaged", async () => {
+  const detailOf = async (reason: UnknownPosition["reason"]) =>
+    ((await probed({ reason, message: "" }, 0)).error as Error).message;
+  expect(await detailOf("too_many_men")).toContain("KIBITZ_SYZYGY");
+  expect(await detailOf("unusable_table")).toMatch(/damaged or cannot be read/);
+});
