@@ -52,7 +52,7 @@ function notAllowed(name: string, declared: readonly EngineOption[]): Violation 
   return {
     pointer: pointerOf(name),
     code: "option_not_allowed",
-    message: `\`${echo(name)}\` is not an option that can be set on this engine${hint}`,
+    message: `${echo(name, "`")} is not an option that can be set on this engine${hint}`,
     allowed: { enum: names },
     ...(meant && { meant }),
   };

@@ -134,7 +134,7 @@ function chooseBuild({ engine, path }: AnalysisRequest, catalog: Catalog): Engin
         {
           pointer: "/engine",
           code: "unknown_engine",
-          message: `${engine === "" ? "`engine` is empty" : `There is no engine "${echo(engine)}" here`}: the engines are ${ids.join(", ")}.`,
+          message: `${engine === "" ? "`engine` is empty" : `There is no engine ${echo(engine, '"')} here`}: the engines are ${ids.join(", ")}.`,
           allowed: { enum: ids },
         },
       ]);

@@ -5,7 +5,6 @@ import type { Setup } from "chessops/setup";
 import { SquareSet } from "chessops/squareSet";
 import { COLORS, type Color, type Role, type Square } from "chessops/types";
 import { makeSquare, opposite, squareFile, squareRank } from "chessops/util";
-import { quote } from "../text/echo.ts";
 import { type History, trackHistory } from "./history.ts";
 import { inOneGo } from "./in-one-go.ts";
 import {
@@ -188,7 +187,7 @@ function problemOfPasted(text: string, fen: string): FenProblem | undefined {
   );
   const [part = ""] = /^_|^\S+/.exec(written.slice(at)) ?? [];
   return {
-    message: `Send the FEN alone, its fields separated by spaces: ${quote(fen)}.`,
+    message: `Send the FEN alone, its fields separated by spaces: '${fen}'.`,
     part: { text: part, offset: text.indexOf(written) + at },
   };
 }

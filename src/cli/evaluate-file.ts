@@ -121,7 +121,7 @@ function partition(positions: readonly NumberedPosition[]) {
       continue;
     }
     const operation = position.best.includes(move) ? "bm" : "am";
-    const detail = `The operation ${operation} names '${echo(move)}', which is not one legal move in this position.`;
+    const detail = `The operation ${operation} names ${echo(move, "'")}, which is not one legal move in this position.`;
     wrong.push({ position, problem: new KibitzError("illegal_move", detail) });
   }
   return [wrong, valid] as const;

@@ -10,7 +10,7 @@ export function durationFrom(text: string, option: string, maxMs: number): numbe
   if (ms === undefined || ms > maxMs) {
     const max = `${maxMs / dayMs}d`;
     throw new UsageError(
-      `${option} must be a time such as 30m, 12h or 7d, and at most ${max}, not "${echo(text)}"`,
+      `${option} must be a time such as 30m, 12h or 7d, and at most ${max}, not ${echo(text, '"')}`,
     );
   }
   return ms;
@@ -25,11 +25,13 @@ export function endFrom(text: string, option: string, now: number): number | nul
   const end = duration === undefined ? endOf(text) : now + duration;
   if (end === undefined) {
     throw new UsageError(
-      `${option} must be never, a time from now such as 90d, a date such as 2030-12-31, or a time such as 2030-12-31T18:00Z, not "${echo(text)}"`,
+      `${option} must be never, a time from now such as 90d, a date such as 2030-12-31, or a time such as 2030-12-31T18:00Z, not ${echo(text, '"')}`,
     );
   }
   if (end <= now) {
-    throw new UsageError(`${option} "${echo(text)}" is in the past; kibitz keys revoke ends a key at once`);
+    throw new UsageError(
+      `${option} ${echo(text, '"')} is in the past; kibitz keys revoke ends a key at once`,
+    );
   }
   return end;
 }

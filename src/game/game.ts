@@ -100,7 +100,7 @@ export function* playPgn(pgn: PgnGame): Generator<void, PlayedPgn> {
       : [];
   const left = Math.max(0, warningsMax - read.warnings.length - counted.length);
   const corrected = bishops.slice(0, left).map(([at, { text, offset }]) => {
-    const message = `'${echo(text)}' was read as ${moves[at]?.san}`;
+    const message = `${echo(text, "'")} was read as ${moves[at]?.san}`;
     return pgnCorrected(pgn.source, { message, offset, ply: at + 1 });
   });
   return { ...played, pgn: read, warnings: [...warnings, ...counted, ...read.warnings, ...corrected] };
@@ -176,10 +176,10 @@ function refusedMove(pgn: PgnGame, index: number, why: string, fen: string | und
   const { text, san, offset } = move;
   const place = { token: text, offset, ply: index + 1 };
   if (fen === undefined) {
-    return pgnError(pgn.source, { code: "invalid_pgn", message: `'${echo(text)}' ${why}`, ...place });
+    return pgnError(pgn.source, { code: "invalid_pgn", message: `${echo(text, "'")} ${why}`, ...place });
   }
   const reason = san === "--" ? "is a null move, which no game has" : why;
-  const message = `'${echo(text)}' ${reason}, in the position ${fen}`;
+  const message = `${echo(text, "'")} ${reason}, in the position ${fen}`;
   const suggestion = textBefore(pgn, move, index + 1);
   return pgnError(pgn.source, { code: "illegal_move", message, ...place, suggestion, fen });
 }
@@ -206,7 +206,7 @@ function* startOf(pgn: PgnGame): Generator<void, { start: Position; warnings: re
     });
   }
   const start = validation.position;
-  const message = `The variant '${echo(variant?.value ?? "")}' was read as Chess960, because of the FEN`;
+  const message = `The variant ${echo(variant?.value ?? "", "'")} was read as Chess960, because of the FEN`;
   const renamed =
     variant !== undefined && kind === "standard" && start.chess960
       ? [pgnCorrected(source, { message, offset: variant.offset, ply: 1 })]

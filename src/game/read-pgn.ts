@@ -111,7 +111,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     }
   };
   const refuseSecondGame = (token: string, offset: number) =>
-    refuse(`A second game begins at '${echo(token)}': ${howToSendMany(source)}`, token, offset);
+    refuse(`A second game begins at ${echo(token, "'")}: ${howToSendMany(source)}`, token, offset);
 
   function readTag({ name: written, value: text, offset }: Extract<Token, { kind: "tag" }>): void {
     const token = `[${written}`;
@@ -120,12 +120,12 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     }
     const [nullMove] = moves;
     if (nullMove !== undefined) {
-      const message = `'${echo(nullMove.text)}' stands between the tags of the game: remove it`;
+      const message = `${echo(nullMove.text, "'")} stands between the tags of the game: remove it`;
       throw refuse(message, nullMove.text, nullMove.offset);
     }
     if (result !== undefined) {
       const text = source.text.slice(resultAt, offset).trim();
-      const message = `The result '${echo(text)}' stands between the tags of the game: write it behind the moves`;
+      const message = `The result ${echo(text, "'")} stands between the tags of the game: write it behind the moves`;
       throw refuse(message, text, resultAt ?? offset);
     }
     const decisive = decisiveTags.get(written.toLowerCase().replaceAll(/[_+#=:-]/g, ""));
@@ -172,7 +172,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
     }
     moveCount++;
     if (isCorrected) {
-      warn(`'${echo(text)}' was read as ${san}`, offset);
+      warn(`${echo(text, "'")} was read as ${san}`, offset);
     }
     const isVariation = line !== main && line.last === undefined;
     const startingComments = isVariation && line.comments.length > 0 ? line.comments : undefined;
@@ -243,11 +243,11 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   function addNag({ nag, text, offset }: Extract<Token, { kind: "nag" }>): void {
     if (numberAt !== undefined && /^[ND]/.test(text)) {
       // This `N` is probably the letter of a knight, as in `2. N f3`, and not the sign of a novelty.
-      throw refuse(`'${echo(text)}' stands between a move number and its move`, text, offset);
+      throw refuse(`${echo(text, "'")} stands between a move number and its move`, text, offset);
     }
     if (line.last === undefined) {
       addComment(text);
-      warn(`The glyph '${echo(text)}' stands before any move, and was made a comment`, offset);
+      warn(`The glyph ${echo(text, "'")} stands before any move, and was made a comment`, offset);
       return;
     }
     const { data } = line.last;
@@ -260,7 +260,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
       throw refuseSecondGame(text, offset);
     }
     if (read === "*" && !text.startsWith("*")) {
-      warn(`'${echo(text)}' was read as *, because PGN has no such result`, offset);
+      warn(`${echo(text, "'")} was read as *, because PGN has no such result`, offset);
     }
     result = read;
     resultAt ??= offset;
@@ -270,7 +270,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
   function checkVariant(): void {
     const variant = tags.get("Variant");
     if (variant !== undefined && variantOf(variant.value) === undefined) {
-      const message = `The variant '${echo(variant.value)}' is not supported: the variants are Standard and Chess960`;
+      const message = `The variant ${echo(variant.value, "'")} is not supported: the variants are Standard and Chess960`;
       throw refuse(message, variant.value, variant.offset);
     }
   }
@@ -299,7 +299,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
         break;
       case "sign":
         addComment(token.sign);
-        warn(`'${echo(token.sign)}' is not a glyph, and was made a comment`, token.offset);
+        warn(`${echo(token.sign, "'")} is not a glyph, and was made a comment`, token.offset);
         break;
       case "open":
         open(token.offset);
@@ -314,7 +314,7 @@ export function* readPgn(source: PgnSource, end = source.text.length): Generator
         }
         break;
       case "unexpected":
-        throw refuse(`'${echo(token.text)}' ${token.why}`, token.text, token.offset);
+        throw refuse(`${echo(token.text, "'")} ${token.why}`, token.text, token.offset);
     }
   }
 
@@ -409,7 +409,7 @@ export function withForfeit(pgn: PgnGame): PgnGame {
     before.data.comments = [...(before.data.comments ?? []), ...last.data.comments];
   }
   const { offset, text } = written;
-  const message = `The last '${echo(text)}' was read as the result of a double forfeit, and not as castling`;
+  const message = `The last ${echo(text, "'")} was read as the result of a double forfeit, and not as castling`;
   return {
     ...pgn,
     moves: moves.slice(0, -1),

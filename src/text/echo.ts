@@ -6,22 +6,30 @@ const invisible = /[\u2800\p{Default_Ignorable_Code_Point}]/gu;
 
 const maxQuotedCharacters = 64;
 
-/** Prepares a client's text for a message: at most 64 characters, without API keys, control characters and invisible characters. */
-export function echo(text: string): string {
+/**
+ * Prepares a client's text for a message: at most 64 characters, without API keys, control characters and invisible characters.
+ * The end of a longer text is replaced by `…`, behind the quotation marks, because inside them it would be a part of the text.
+ */
+export function echo(text: string, quotes?: '"' | "'" | "`"): string {
   const plain = withoutKeys(text);
-  const short = plain.length > maxQuotedCharacters ? `${plain.slice(0, maxQuotedCharacters - 1)}…` : plain;
-  return withoutControls(JSON.stringify(short).slice(1, -1)).replace(invisible, escaped);
+  const isLong = plain.length > maxQuotedCharacters;
+  const most = quotes ? maxQuotedCharacters : maxQuotedCharacters - 1;
+  // Do not leave half of a surrogate pair.
+  const short = isLong ? plain.slice(0, most).replace(/[\ud800-\udbff]$/, "") : plain;
+  const shown = withoutControls(JSON.stringify(short).slice(1, -1)).replace(invisible, escaped);
+  return `${quotes ?? ""}${shown}${quotes ?? ""}${isLong ? "…" : ""}`;
 }
 
 /** Quotes at most 64 characters of a client's text. Replaces every character that is not printable ASCII with `?`. */
 export function quote(text: string): string {
-  return `'${text.slice(0, maxQuotedCharacters).replace(/[^ -~]/g, "?")}'`;
+  const isLong = text.length > maxQuotedCharacters;
+  return `'${text.slice(0, maxQuotedCharacters).replace(/[^ -~]/g, "?")}'${isLong ? "…" : ""}`;
 }
 
 /** Describes an unexpected JSON value for an error message: `"deep"`, `an array`. */
 export function nameOfJson(json: unknown): string {
   if (typeof json === "string") {
-    return `"${echo(json)}"`;
+    return echo(json, '"');
   }
   if (Array.isArray(json)) {
     return "an array";

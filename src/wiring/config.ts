@@ -47,7 +47,9 @@ function valueOfSetting(setting: Setting<unknown>, environment: Environment, com
   }
   const value = setting.read(given);
   if (value === undefined) {
-    const shown = setting.secret ? "not usable" : JSON.stringify(given.slice(0, 64));
+    const shown = setting.secret
+      ? "not usable"
+      : `${JSON.stringify(given.slice(0, 64))}${given.length > 64 ? "…" : ""}`;
     complaints.push(`${setting.key} is ${shown}, but ${setting.read.must}`);
   }
   return value;

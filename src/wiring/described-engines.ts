@@ -157,7 +157,7 @@ function contradictions(
   const isTwice =
     typeof id === "string" && all.slice(0, index).some((other) => isJsonObject(other) && other.id === id);
   const twice = isTwice
-    ? [{ pointer: `${place}/id`, message: `The engine "${echo(id)}" has been described already.` }]
+    ? [{ pointer: `${place}/id`, message: `The engine ${echo(id, '"')} has been described already.` }]
     : [];
   const paths = Array.isArray(files) ? files.filter((file) => typeof file === "string") : [];
   if (paths.length > filesMax) {

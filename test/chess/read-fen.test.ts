@@ -62,6 +62,13 @@ describe("the text of a FEN", () => {
     },
   );
 
+  test("a suggested FEN of more than 64 characters is whole in the message", () => {
+    const fen = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
+    const message = `Send the FEN alone, its fields separated by spaces: '${fen}'.`;
+    expect(refusalOf(`FEN: ${fen}`)).toBe(message);
+    expect(refusalOf(fen.replaceAll(" ", "_"))).toBe(message);
+  });
+
   test.each(["Startpos", "STARTPOS", " StartPos\n"])(
     "the lower-case word startpos is suggested for %j",
     (fen) => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { echo, nameOfJson } from "../../src/text/echo.ts";
+import { echo, nameOfJson, quote } from "../../src/text/echo.ts";
 
 test("control characters are removed from a caller's text in error messages", () => {
   expect(echo("a\u009b31m\u007f\u2028\u202eb\n\u001b")).toBe("a\\u009b31m\\u007f\\u2028\\u202eb\\n\\u001b");
@@ -18,4 +18,21 @@ test.each([
   ["-1e400", "a number that far below zero"],
 ])("an error message shows the JSON value %s as %s", (text, shown) => {
   expect(nameOfJson(JSON.parse(text))).toBe(shown);
+});
+
+test.each([`"`, "'", "`"] as const)(
+  "a text of more than 64 characters is cut at 64, and the ellipsis stands outside of the quotation marks %s",
+  (mark) => {
+    const most = "y".repeat(64);
+    expect(echo(most, mark)).toBe(`${mark}${most}${mark}`);
+    expect(echo(`${most}y`, mark)).toBe(`${mark}${most}${mark}…`);
+    expect([quote(most), quote(`${most}y`)]).toEqual([`'${most}'`, `'${most}'…`]);
+    expect(nameOfJson(`${most}y`)).toBe(`"${most}"…`);
+    // The cut does not leave half of a character.
+    expect(echo(`${"y".repeat(63)}😀`, mark)).toBe(`${mark}${"y".repeat(63)}${mark}…`);
+  },
+);
+
+test("a text without quotation marks has at most 64 characters, with its ellipsis", () => {
+  expect(echo("y".repeat(65))).toBe(`${"y".repeat(63)}…`);
 });

@@ -279,6 +279,6 @@ export function unknownFieldViolation(key: string, names: readonly string[]): Vi
   const known = `the fields are ${names.map((name) => `\`${name}\``).join(", ")}.`;
   const hint = names.length > 0 ? `: ${didYouMean(key, names, known)}` : ".";
   const meant = nearestName(key, names);
-  const message = `There is no field \`${echo(key)}\` here${hint}`;
+  const message = `There is no field ${echo(key, "`")} here${hint}`;
   return { pointer: "", code: "unknown_field", message, ...(meant && { meant }) };
 }

@@ -118,7 +118,7 @@ async function* takeFrom(parts: AsyncIterable<Buffer>, member: string | undefine
     throw new Error(
       names.length === 0
         ? `the archive does not contain ${wanted}; unpack it, and give the file of the engine`
-        : `the archive contains ${wanted} more than once: ${names.map(echo).join(", ")}; unpack it, and give the file of the engine`,
+        : `the archive contains ${wanted} more than once: ${names.map((name) => echo(name)).join(", ")}; unpack it, and give the file of the engine`,
     );
   }
   if (leftBytes > 0 || header.length > 0) {

@@ -21,8 +21,8 @@ export function chooseEngine(engines: readonly Engine[], choice: Choice): Engine
   const engine = findEngine(engines, choice);
   if (engine === undefined) {
     const ids = engines.map((one) => one.id).join(", ");
-    const id = echo(choice.engine ?? "latest");
-    throw new KibitzError("unknown_engine", `There is no engine "${id}": the engines are ${ids}.`);
+    const id = echo(choice.engine ?? "latest", '"');
+    throw new KibitzError("unknown_engine", `There is no engine ${id}: the engines are ${ids}.`);
   }
   const reasons = engine.paths.map(({ unavailableReason }) => unavailableReason);
   if (reasons[0] !== undefined && !reasons.includes(undefined)) {

@@ -1,4 +1,5 @@
 import { readPastedFen } from "../../chess/pasted-fen.ts";
+import { maxFenCharacters } from "../../chess/read-fen.ts";
 import { echo } from "../../text/echo.ts";
 
 export type UciCommand =
@@ -82,9 +83,10 @@ function misplacedIn(fen: readonly string[]): string | undefined {
   if (first === undefined) {
     return undefined;
   }
-  const position = length > 1 ? ["fen", ...fen.slice(0, length)] : ["startpos"];
+  const given = fen.slice(0, length).join(" ");
+  const position = length <= 1 ? "startpos" : `fen ${given.length > maxFenCharacters ? echo(given) : given}`;
   const written = echo([first, ...others].join(" "));
-  return `the word moves is missing before ${echo(first)}; write: position ${echo(position.join(" "))} moves ${written}`;
+  return `the word moves is missing before ${echo(first)}; write: position ${position} moves ${written}`;
 }
 
 /** The second part is undefined if the keyword is missing. */
@@ -150,6 +152,6 @@ function readGo(words: readonly string[]): Go {
 }
 
 function noteOfLimit(word: string, written: string | undefined): string {
-  const got = written === undefined ? "" : `, not '${echo(written)}'`;
+  const got = written === undefined ? "" : `, not ${echo(written, "'")}`;
   return `go ${word} needs a whole number${got}, and has no effect without it`;
 }

@@ -87,10 +87,12 @@ export function complaintsAbout(values: OptionTexts, declared: readonly UciOptio
     const option = declared.find((one) => one.name === name);
     if (option === undefined) {
       const wayOut = didYouMean(name, names, "the command `uci` lists its options.");
-      return [`the engine has no option "${echo(name)}": ${wayOut}`];
+      return [`the engine has no option ${echo(name, '"')}: ${wayOut}`];
     }
     const must = mustOf(option, value);
-    return must === undefined ? [] : [`the option "${echo(name)}" must be ${must}, not "${echo(value)}".`];
+    return must === undefined
+      ? []
+      : [`the option ${echo(name, '"')} must be ${must}, not ${echo(value, '"')}.`];
   });
 }
 

@@ -40,12 +40,12 @@ export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
     throw malformed("The request has no Host header, which HTTP/1.1 requires.");
   }
   if (host && !isHost(host)) {
-    throw malformed(`The host "${echo(host)}" is not a name or address with a port.`);
+    throw malformed(`The host ${echo(host, '"')} is not a name or address with a port.`);
   }
   // HTTP/1.0 does not require a Host header, and the health checks of load balancers do not send this header.
   req.headers.host = host || "localhost";
   if (!req.url?.startsWith("/") && req.url !== "*") {
-    throw malformed(`The request target "${echo(req.url ?? "")}" is not a path.`);
+    throw malformed(`The request target ${echo(req.url ?? "", '"')} is not a path.`);
   }
 }
 
@@ -53,7 +53,7 @@ export function checkRequest(req: NodeRequest, headersMaxBytes: number): void {
 function checkScheme(req: NodeRequest): void {
   const scheme = "scheme" in req ? req.scheme : /^([a-z][a-z\d+.-]*):/i.exec(req.url ?? "")?.[1];
   if (scheme !== undefined && !/^https?$/i.test(scheme)) {
-    throw malformed(`The scheme "${echo(scheme)}" is not served: send http or https.`);
+    throw malformed(`The scheme ${echo(scheme, '"')} is not served: send http or https.`);
   }
 }
 
@@ -113,7 +113,7 @@ function checkHttp1({ httpVersion, headers }: NodeRequest): void {
   }
   // The end of such a body cannot be found (RFC 9112 section 6.3).
   if (!/(?:^|[,\s])chunked$/i.test(coding)) {
-    throw malformed(`The Transfer-Encoding "${echo(coding)}" does not end with chunked.`);
+    throw malformed(`The Transfer-Encoding ${echo(coding, '"')} does not end with chunked.`);
   }
   // An unsupported coding needs the status 501 (RFC 9112 section 6.1).
   if (coding.toLowerCase() !== "chunked") {

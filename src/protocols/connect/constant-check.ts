@@ -50,7 +50,7 @@ export function createConstantCheck({ path, names, ready }: ConstantCheckOptions
       const error =
         service instanceof KibitzError
           ? service
-          : new KibitzError("not_found", `There is no service "${echo(service)}" here.`);
+          : new KibitzError("not_found", `There is no service ${echo(service, '"')} here.`);
       if (!refuseCall(req, response, error)) {
         sendProblem(req, response, error);
       }

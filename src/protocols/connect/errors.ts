@@ -63,7 +63,7 @@ const explained: readonly Explained[] = [
   {
     pattern: /^cannot decode message (\S+) from JSON: key "(.*)" is unknown$/s,
     explain(type, key, input) {
-      const message = `There is no field \`${echo(key)}\` in ${shortName(type)}.`;
+      const message = `There is no field ${echo(key, "`")} in ${shortName(type)}.`;
       return refused("unknown_field", message, type === input.typeName ? key : undefined);
     },
   },

@@ -143,7 +143,7 @@ function unreadableQuery(name: string, query: URLSearchParams): string {
   const missing = ["encoding", "message"].filter((parameter) => !query.has(parameter));
   const needed = `${name} by GET needs the query ?encoding=json&message={…}, with the JSON URL-encoded`;
   if (missing.length === 0) {
-    return `${needed}: \`encoding\` must be json or proto, not "${echo(query.get("encoding") ?? "")}".`;
+    return `${needed}: \`encoding\` must be json or proto, not ${echo(query.get("encoding") ?? "", '"')}.`;
   }
   const names = missing.map((parameter) => `\`${parameter}\``).join(" and ");
   return `${needed}: ${names} ${missing.length > 1 ? "are" : "is"} missing.`;

@@ -125,19 +125,19 @@ function describeError(name: string, found: string, where: string): string {
     return `The body is not JSON: the string at ${where} is not closed, or contains a line break, control character or unknown escape.`;
   }
   if (name === "EndOfFileExpected") {
-    return `The body continues after its JSON value, with \`${echo(found)}\` at ${where}: send one value and nothing else.`;
+    return `The body continues after its JSON value, with ${echo(found, "`")} at ${where}: send one value and nothing else.`;
   }
   const expected = expectations[name];
   const why = expected === undefined ? "" : `, where ${expected} is expected`;
   return found === ""
     ? `The body is cut off: it ends at ${where}${why}.`
-    : `The body is not JSON: it has \`${echo(found)}\` at ${where}${why}.`;
+    : `The body is not JSON: it has ${echo(found, "`")} at ${where}${why}.`;
 }
 
 function repeated(path: readonly (string | number)[]): Violation {
-  const key = echo(String(path.at(-1)));
+  const key = echo(String(path.at(-1)), "`");
   return {
-    ...malformed(`The key \`${key}\` appears more than once in its object.`),
+    ...malformed(`The key ${key} appears more than once in its object.`),
     pointer: path.map(pointerStep).join(""),
   };
 }

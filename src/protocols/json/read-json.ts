@@ -48,7 +48,7 @@ async function readBody(req: NodeRequest, maxBytes: number, budget: BodyBudget):
     outcome.answerHeaders.set("accept-encoding", "gzip, deflate");
     throw new KibitzError(
       "unsupported_media_type",
-      `The body's Content-Encoding is "${echo(encoding)}", and only gzip and deflate are accepted. Use one of these, or send the body unencoded without that header.`,
+      `The body's Content-Encoding is ${echo(encoding, '"')}, and only gzip and deflate are accepted. Use one of these, or send the body unencoded without that header.`,
     );
   }
   if (Number(req.headers["content-length"]) > maxBytes) {
@@ -132,7 +132,7 @@ function refuseQuery(url = ""): void {
 /** Returns the violation for a query parameter. The JSON pointer shows where the field belongs in the body. */
 function violationOfParameter(name: string): Violation {
   const pointer = pointerStep(name);
-  const message = `This call takes no query parameters, but the URL has \`${echo(name)}\`: put fields in the JSON body instead.`;
+  const message = `This call takes no query parameters, but the URL has ${echo(name, "`")}: put fields in the JSON body instead.`;
   return { pointer, code: "unknown_field", message };
 }
 

@@ -123,7 +123,7 @@ async function correctTexts(sent: Plain, caller: Caller): Promise<CorrectedArgum
   const named = await spellCandidates(candidates, { fen, moves: spelled }, caller);
   const read = [...spelled, ...named];
   const changed = [...moves, ...candidates].flatMap((text, index) =>
-    read[index]?.trim() === text.trim() ? [] : [`'${echo(text)}' as ${read[index]}`],
+    read[index]?.trim() === text.trim() ? [] : [`${echo(text, "'")} as ${read[index]}`],
   );
   if (changed.length === 0) {
     return { args, notes };
@@ -198,7 +198,7 @@ async function playIfValid(from: PlayedMoves, caller: Caller): Promise<Played> {
 
 function unknownArgument(name: string, names: readonly string[]): Violation {
   const known = `the arguments are ${names.join(", ")}.`;
-  const message = `There is no argument \`${echo(name)}\` here: ${didYouMean(name, names, known)}`;
+  const message = `There is no argument ${echo(name, "`")} here: ${didYouMean(name, names, known)}`;
   return { pointer: pointerStep(name), code: "unknown_field", message };
 }
 

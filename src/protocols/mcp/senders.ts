@@ -24,7 +24,7 @@ export function createSenderCheck({ origins, hosts, trustProxy }: SendersOptions
     if (hosts && !hosts.includes(name)) {
       throw new KibitzError(
         "host_not_allowed",
-        `This path does not answer to the host "${echo(name)}": the operator can name it in KIBITZ_ALLOWED_HOSTS.`,
+        `This path does not answer to the host ${echo(name, '"')}: the operator can name it in KIBITZ_ALLOWED_HOSTS.`,
       );
     }
     if (origin === undefined || (origin !== "*" && origins.includes(origin))) {
@@ -38,7 +38,7 @@ export function createSenderCheck({ origins, hosts, trustProxy }: SendersOptions
     if (!isOwn) {
       throw new KibitzError(
         "origin_not_allowed",
-        `Pages of "${echo(origin)}" may not ask here: the operator can name that origin in KIBITZ_CORS_ORIGINS.`,
+        `Pages of ${echo(origin, '"')} may not ask here: the operator can name that origin in KIBITZ_CORS_ORIGINS.`,
       );
     }
   };

@@ -48,7 +48,7 @@ export function createServer(peer: Peer, version: string): Server {
       const names = tools.map(({ name }) => name).join(", ");
       throw new ProtocolError(
         ProtocolErrorCode.InvalidParams,
-        `There is no tool "${echo(params.name)}"; the tools are ${names}.`,
+        `There is no tool ${echo(params.name, '"')}; the tools are ${names}.`,
       );
     }
     const signal = AbortSignal.any([mcpReq.signal, peer.left]);

@@ -59,7 +59,7 @@ export function createHealth(options: HealthOptions): Implementation<typeof Heal
     methods: {
       async check({ service }) {
         if (!names.includes(service)) {
-          throw new KibitzError("not_found", `There is no service "${echo(service)}" here.`);
+          throw new KibitzError("not_found", `There is no service ${echo(service, '"')} here.`);
         }
         return { status: status() };
       },

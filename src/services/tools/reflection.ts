@@ -105,19 +105,23 @@ function createAnswers(services: readonly DescService[], more: readonly DescFile
     switch (asked.case) {
       case "fileByFilename": {
         const file = [...files].find(({ proto }) => proto.name === asked.value);
-        return fileAnswer(file, `file "${echo(asked.value)}"`, sent);
+        return fileAnswer(file, `file ${echo(asked.value, '"')}`, sent);
       }
       case "fileContainingSymbol":
-        return fileAnswer(symbols.get(asked.value), `symbol "${echo(asked.value)}"`, sent);
+        return fileAnswer(symbols.get(asked.value), `symbol ${echo(asked.value, '"')}`, sent);
       case "fileContainingExtension": {
         const { containingType, extensionNumber } = asked.value;
         const message = types.getMessage(containingType);
         const extension = message && types.getExtensionFor(message, extensionNumber);
-        return fileAnswer(extension?.file, `extension ${extensionNumber} of "${echo(containingType)}"`, sent);
+        return fileAnswer(
+          extension?.file,
+          `extension ${extensionNumber} of ${echo(containingType, '"')}`,
+          sent,
+        );
       }
       case "allExtensionNumbersOfType": {
         if (types.getMessage(asked.value) === undefined) {
-          return errorAnswer(Code.NotFound, `There is no message "${echo(asked.value)}" here.`);
+          return errorAnswer(Code.NotFound, `There is no message ${echo(asked.value, '"')} here.`);
         }
         const extensionNumber = [...types]
           .filter((type) => type.kind === "extension")

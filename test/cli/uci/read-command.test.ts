@@ -45,6 +45,7 @@ test.each(["position", "position moves e2e4", `position ${"8/".repeat(8)} w`])(
 );
 
 const middle = "4k3/8/8/8/8/8/4P3/4K3 w - -";
+const long = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3";
 
 test.each([
   ["startpos e2e4 e7e5", "e2e4", "startpos moves e2e4 e7e5"],
@@ -54,6 +55,7 @@ test.each([
   [`fen ${middle} 0 1 e2e4`, "e2e4", `fen ${middle} 0 1 moves e2e4`],
   [`fen ${middle} 0 1 e4`, "e4", `fen ${middle} 0 1 moves e4`],
   [`fen ${middle} e2e4 e8e7`, "e2e4", `fen ${middle} moves e2e4 e8e7`],
+  [`fen ${long} g8f6`, "g8f6", `fen ${long} moves g8f6`],
   [`${middle} a7a8Q`, "a7a8Q", `fen ${middle} moves a7a8Q`],
 ])("the missing keyword moves is recognized in: position %s", (line, first, meant) => {
   expect(readCommand(`position ${line}`)).toMatchObject({

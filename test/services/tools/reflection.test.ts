@@ -131,7 +131,7 @@ describe("an unknown name", () => {
       "a long symbol",
       symbol("x".repeat(60_000)),
       Code.NotFound,
-      `There is no symbol "${"x".repeat(63)}…" here.`,
+      `There is no symbol "${"x".repeat(64)}"… here.`,
     ],
     [
       "an extension",
