@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import type { Log } from "../log/log.ts";
+import { materialFromName } from "../tablebase/material.ts";
 import { openTablebase, type Tablebase } from "../tablebase/tablebase.ts";
 import type { Config } from "./settings.ts";
 
@@ -18,16 +19,15 @@ export function openTables(
   return open.adopt(opening, async () => (await opening)[Symbol.asyncDispose]());
 }
 
-/** Each file that was used stays open. */
+/** Returns the number of files that may be used, each of which then stays open. Of files with equal names, only one is used. */
 export function tableFilesIn(folders: Config["syzygy"] = []): number {
-  return folders
-    .flatMap((folder) => {
-      try {
-        return readdirSync(folder);
-      } catch {
-        // `openTables` reports this error.
-        return [];
-      }
-    })
-    .filter((name) => /\.rtb[wz]$/.test(name)).length;
+  const names = folders.flatMap((folder) => {
+    try {
+      return readdirSync(folder);
+    } catch {
+      // `openTables` reports this error.
+      return [];
+    }
+  });
+  return new Set(names.filter((name) => materialFromName(/^(\w+)\.rtb[wz]$/.exec(name)?.[1] ?? ""))).size;
 }
