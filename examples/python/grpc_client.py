@@ -75,8 +75,8 @@ def main() -> None:
 def with_retry(call):
     """Runs the call, and retries it if the service requests a delay or if the connection breaks.
 
-    A retry is safe for analyses, because a search has no side effects. Do not use this for CreateKey, because a retry could
-    create two keys.
+    A retry is safe for analyses, because a search has no side effects. Use this for CreateKey only with an
+    idempotency_key, because a retry could otherwise create two keys.
     """
     lost = 0
     while True:

@@ -13,8 +13,8 @@ export function wrapped(
   indent = line.length - line.trimStart().length + 2,
 ): readonly string[] {
   const lines = [""];
-  // Do not separate a move from its number. Keep spaces after each word, so that columns stay aligned.
-  for (const word of line.match(/ *(?:\d+\.(?:\.\.)? )?[^ ]+ */g) ?? []) {
+  // Do not separate a number from its move or unit. Keep spaces after each word, so that columns stay aligned.
+  for (const word of line.match(/ *(?:\d[\d.,]* )?[^ ]+ */g) ?? []) {
     const last = lines.at(-1) ?? "";
     if (last.trim() !== "" && `${last}${word}`.trimEnd().length > columns) {
       lines.push(`${" ".repeat(indent)}${word.trimStart()}`);

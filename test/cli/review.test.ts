@@ -189,7 +189,7 @@ describe("kibitz review --url", () => {
     const { code, stdout, stderr } = await review([file, "-d", "4"]);
     expect({ code, stderr }).toEqual({ code: 0, stderr: "kibitz: 1 game\n" });
     expect(stdout).toMatch(/^Game 1: C – D, \*, C20 King's Pawn Game: Wayward Queen Attack\n/);
-    expect(stdout).toMatch(/Stockfish 19 Lite in process \(wasm\), depth 4, 7 positions, 7 searched, /);
+    expect(stdout).toMatch(/Stockfish 19 Lite in process \(wasm\), depth 4, 7 positions, 7 searched,\s/);
     const json = await review([file, "--nodes", "100", "--json"]);
     expect(linesOf(json.stdout)).toMatchObject([
       { file, game: 1, method: "lichess-2026", search: { limits: { depth: null, nodes: 100, lines: 1 } } },

@@ -135,7 +135,8 @@ func exceedPlan(ctx context.Context, client analysisv1connect.AnalysisServiceCli
 }
 
 // withRetry runs call, and retries it if the service requests a delay or if the connection breaks. A retry is safe for analyses,
-// because a search has no side effects. Do not use withRetry for CreateKey, because a retry could create two keys.
+// because a search has no side effects. Use withRetry for CreateKey only with an
+// idempotency_key, because a retry could otherwise create two keys.
 func withRetry(ctx context.Context, call func(context.Context) error) error {
 	for lost := 0; ; {
 		attempt, cancel := context.WithTimeout(ctx, 30*time.Second)

@@ -28,13 +28,12 @@ export function drawGraph({ percents, marked, parts }: GraphInput, columns: numb
     return `${titleOf(row)}${line}`.trimEnd();
   });
   const arrows = textAt(marked.map((position) => [columnOf(position), "↑"]));
-  const names = textAt(parts.map(({ name, at }) => [columnOf(at), `╵${name}`]));
+  const names = namesIn(
+    parts.map(({ name, at }) => [columnOf(at), name]),
+    widthFree,
+  );
   const indent = " ".repeat(titleWidth);
-  return [
-    ...lines,
-    ...(marked.length > 0 ? [`${indent}${arrows}`] : []),
-    `${indent}${names.slice(0, columns - titleWidth)}`,
-  ];
+  return [...lines, ...(marked.length > 0 ? [`${indent}${arrows}`] : []), `${indent}${names}`];
 }
 
 function heightOf(percents: readonly number[], column: number, width: number): number {
@@ -48,6 +47,23 @@ function heightOf(percents: readonly number[], column: number, width: number): n
 function titleOf(row: number): string {
   const title = row === rows - 1 ? "White" : row === rows / 2 ? "50 %" : row === 0 ? "Black" : "";
   return `${title.padStart(titleWidth - 2)} ┤`;
+}
+
+/**
+ * Writes each name behind a mark at its column. If the name does not fit there, writes the name before the mark, or only the mark:
+ * a line that is too long would be broken, and the name would then stand below another move.
+ */
+function namesIn(names: readonly (readonly [column: number, name: string])[], width: number): string {
+  return names.reduce((line, [column, name]) => {
+    const behind = `${line.padEnd(column)}╵${name}`;
+    const before = column - name.length;
+    if (behind.length <= width) {
+      return behind;
+    }
+    return before > line.length
+      ? `${line.padEnd(before)}${name}╵`
+      : `${line.padEnd(column)}╵`.slice(0, width);
+  }, "");
 }
 
 /** Writes each text at its column. If another text occupies the column, writes directly after the other text. */

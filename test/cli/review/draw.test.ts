@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { drawBoard } from "../../../src/cli/review/draw-board.ts";
 import { drawGraph } from "../../../src/cli/review/draw-graph.ts";
-import { columnsOf } from "../../../src/cli/style.ts";
+import { columnsOf, wrapped } from "../../../src/cli/style.ts";
 
 test("the width of printed lines comes from COLUMNS or from the terminal, and is unlimited otherwise", () => {
   const stdout = { fd: 1, write() {}, once() {} };
@@ -77,4 +77,32 @@ test("a graph of a long game shows mean values, and its arrows are below the gra
   expect(lines[3]).toMatch(/┤[▅█]+$/);
   expect(lines[0]).toMatch(/^ White ┤$/);
   expect(lines[6]?.length).toBe(lines[5]?.length);
+});
+
+test("the name of a phase that begins near the end of a long game stands before its mark, and no line is too long", () => {
+  for (const columns of [40, 60, 80, 120]) {
+    for (const at of [40, 70, 78, 79, 80]) {
+      const parts = [
+        { name: "opening", at: 0 },
+        { name: "middlegame", at: 20 },
+        { name: "endgame", at },
+      ];
+      const lines = drawGraph({ percents: course(81, () => 50), marked: [], parts }, columns);
+      const names = lines.at(-1) ?? "";
+      // Each line is printed with an indentation of two spaces.
+      expect(Math.max(...lines.map((line) => line.length))).toBeLessThanOrEqual(columns - 2);
+      expect(names.match(/╵/g)).toHaveLength(3);
+    }
+  }
+  const parts = [{ name: "endgame", at: 80 }];
+  const names = drawGraph({ percents: course(81, () => 50), marked: [], parts }, 80).at(-1);
+  expect(names).toMatch(/^ +endgame╵$/);
+});
+
+test("a line is not broken between a number and its move or unit", () => {
+  expect(wrapped("searched 388 nodes in 429 ms of engine time", 25)).toEqual([
+    "searched 388 nodes in",
+    "  429 ms of engine time",
+  ]);
+  expect(wrapped("12. Nf3 Nc6 13... Bb5", 13)).toEqual(["12. Nf3 Nc6", "  13... Bb5"]);
 });

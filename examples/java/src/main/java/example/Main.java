@@ -162,7 +162,8 @@ public final class Main {
 
   /**
    * Runs the call, and retries it if the service requests a delay or if the connection breaks. A retry is safe for analyses,
-   * because a search has no side effects. Do not use this for CreateKey, because a retry could create two keys.
+   * because a search has no side effects. Use this for CreateKey only with an
+   * idempotency_key, because a retry could otherwise create two keys.
    */
   private static <T> T withRetry(Supplier<T> call) throws Exception {
     for (var lost = 0; ; ) {
