@@ -97,6 +97,30 @@ describeWith("chromium")("the call behind the page", () => {
     await page.getByRole("region", { name: "A free key is needed for depth above 20" }).waitFor();
   });
 
+  test("an impossible depth is refused with the maximum of the plan, and codes and request ids are behind Details", async () => {
+    const page = await open(kibitz);
+    await page.getByText("max. 20").waitFor();
+    await ask(page, 99);
+    const problem = page.getByRole("region", { name: "Out of range" });
+    await problem.getByText("Depth must be from 1 to 20.", { exact: true }).waitFor();
+    expect(await problem.getByText("Request", { exact: false }).isVisible()).toBe(false);
+  });
+
+  test("no engine is listed twice, also if a link names the latest engine", async () => {
+    const page = await kibitz.open();
+    const engine = page.getByRole("combobox", { name: "Engine" });
+    await engine.getByRole("option", { name: /\(latest\)/ }).waitFor({ state: "attached" });
+    const names = async () =>
+      (await engine.getByRole("option").allTextContents()).map((name) => name.replace(" (latest)", ""));
+    expect(new Set(await names()).size).toBe((await names()).length);
+    const { latest } = (await (await fetch(`${kibitz.url}/engines`)).json()) as { readonly latest: string };
+    await page.goto("about:blank");
+    await page.goto(`${kibitz.url}/#analysis&engine=${latest}`);
+    await expect.poll(() => engine.inputValue()).toBe(latest);
+    await expect.poll(async () => (await names()).length).toBeGreaterThan(0);
+    expect(new Set(await names()).size).toBe((await names()).length);
+  });
+
   test("the page loads the engines and limits again if the first attempt fails", async () => {
     const offers = /AnalysisService\/(ListEngines|GetPrice)/;
     const page = await open(kibitz, {
@@ -150,6 +174,7 @@ describeWith("chromium")("the call behind the page", () => {
     const problem = page.getByRole("region", {
       name: "A free key is needed for depth above 20 and more than 5 lines",
     });
+    await problem.getByText("Details", { exact: true }).click();
     await problem.getByRole("link", { name: "About upgrade_needed" }).waitFor();
     const searches: string[] = [];
     page.on("request", (request) => {

@@ -112,6 +112,7 @@ describeWith("chromium")("a service that says to wait", () => {
     await move.fill("e5");
     await move.press("Enter");
     await page.getByRole("timer").waitFor();
+    await page.getByRole("button", { name: "Get a free key" }).waitFor();
     await move.fill("Nf3");
     await move.press("Enter");
     await page.getByRole("gridcell", { name: "f3, White knight" }).waitFor();
@@ -133,7 +134,7 @@ describeWith("chromium")("a service that says to wait", () => {
     await move.press("Enter");
     await page.getByRole("timer").waitFor();
     await page.getByRole("heading", { name: "API call" }).click();
-    await page.getByRole("button", { name: "Get a free key", exact: true }).click();
+    await page.getByRole("main").getByRole("button", { name: "Get a free key" }).click();
     await page.getByText("Free plan").waitFor();
     await page.getByText("Depth 2", { exact: true }).waitFor();
     const asked = page.waitForRequest("**/StreamEvaluate");

@@ -56,6 +56,15 @@ describeWith("chromium")("the review of a game, within a plan", () => {
     await countdown.waitFor();
     expect(await isInWindow(countdown)).toBe(true);
     await refused.getByRole("grid", { name: "Start of the game" }).waitFor();
+    await refused.getByRole("button", { name: "Get a free key" }).waitFor();
+
+    // The page does not wait for the service to say that the game is too long.
+    const tooLong = await review(kibitz, 4, long);
+    await tooLong
+      .getByRole("region", { name: "A free key is needed for a game of more than 3 moves" })
+      .waitFor();
+    await tooLong.getByRole("button", { name: "Review the first 3 moves" }).waitFor();
+    expect(await tooLong.getByRole("timer").count()).toBe(0);
   });
 });
 

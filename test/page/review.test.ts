@@ -438,6 +438,12 @@ describeWith("chromium")("the review of a game", () => {
       .getByText(/'Ke3' is not a legal move.*line 4, column 4/)
       .waitFor();
     expect(await page.locator("mark").textContent()).toBe("Ke3");
+    const message = await page
+      .getByText(/'Ke3' is not a legal move/)
+      .first()
+      .textContent();
+    expect(message).toContain("move 2");
+    expect(message).not.toMatch(/ply|rnbqkbnr/);
     const field = page.getByLabel("A game in PGN");
     expect(await field.getAttribute("aria-invalid")).toBe("true");
     const selected = await page.evaluate(
@@ -510,6 +516,7 @@ describeWith("chromium")("the review of a game", () => {
       ).join();
     const accuracies = (of: (player: Player) => number | undefined) =>
       [white, black].map((player) => `${of(player)?.toFixed(1)}%`).join();
+    await page.getByText("Bad moves and sharp positions weigh more in the accuracy of the game").waitFor();
     expect(await cells("Accuracy")).toBe(accuracies(({ accuracy }) => accuracy));
     expect(await cells("Mean of the moves in the opening")).toBe(
       accuracies(({ phases }) => phases.opening?.accuracy),

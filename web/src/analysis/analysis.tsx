@@ -11,6 +11,7 @@ import { Share } from "../moves/share.tsx";
 import { Steps } from "../moves/steps.tsx";
 import { usePage } from "../page.ts";
 import { Icon } from "../parts/icon.tsx";
+import { plainWords } from "../parts/plain-words.ts";
 import { RequestForm } from "../request/request-form.tsx";
 import { FenField, PositionViolation } from "./fen-field.tsx";
 import { announceMoves, announceScores } from "./heard.ts";
@@ -84,7 +85,7 @@ function Corrections() {
   return corrections.length === 0 ? null : (
     <ul class="corrections notice">
       {corrections.map(({ message }) => (
-        <li key={message}>{message}</li>
+        <li key={message}>{plainWords(message)}</li>
       ))}
     </ul>
   );

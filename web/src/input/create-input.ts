@@ -4,6 +4,7 @@ import type { Address } from "../create-address.ts";
 import type { GameState } from "../game/create-game.ts";
 import { type OlderEncoding, recoding, textOfFile } from "../game/file-text.ts";
 import type { Game } from "../game/game.ts";
+import { plainWords } from "../parts/plain-words.ts";
 import { store, stored } from "../parts/stored.ts";
 import { isComplete, readPasted } from "../pasted-text.ts";
 import { type FoundGame, foundGames } from "./found-games.ts";
@@ -223,7 +224,7 @@ export function createInput({ game, address, review }: Deps) {
       const place = violation && "place" in violation ? violation.place : undefined;
       return violation && place && "offset" in place
         ? {
-            message: violation.message,
+            message: plainWords(violation.message),
             suggested: refused.suggestedPgn,
             ...placeOfToken(text.value, place.offset, place.token),
             line: place.line ?? 1,

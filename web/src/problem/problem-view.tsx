@@ -52,30 +52,34 @@ export function ProblemView(props: ProblemViewProps) {
         </ul>
       )}
       <WaysOut {...props} problem={problem} />
-      {problem && <Reference problem={problem} />}
+      {problem?.requestId && <Reference problem={problem} />}
     </section>
   );
 }
+
+const limits: ReadonlySet<string> = new Set(["rate_limited", "quota_exhausted", "concurrency_limited"]);
 
 interface WaysOutProps extends ProblemViewProps {
   readonly problem: Problem | undefined;
 }
 
 function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
-  const { account, key } = usePage().client;
+  const { account, key, offer } = usePage().client;
   const retry = wait?.retry ?? onRetry;
-  const needsKey = problem?.code === "api_key_required" || problem?.nextAction === "get_api_key";
+  // A free key has higher limits.
+  const isLimit = limits.has(problem?.code ?? "") && key.value === "" && account.issuesKeys.value;
+  const needsKey = isLimit || problem?.code === "api_key_required" || problem?.nextAction === "get_api_key";
+  const isKeyless = offer.price.value?.plans.some(({ requiresKey }) => !requiresKey) ?? true;
   const suggested = problem?.suggestedRequest;
   return (
     <>
-      {wait && <Countdown wait={wait} onCancel={onCancel} />}
       <div class="problem-ways row">
         {problem && suggested && onSend && (
           <button type="button" class="first" onClick={() => onSend(suggested)}>
             {suggestionWords(problem, account.limits.value)}
           </button>
         )}
-        {problem?.nextAction === "get_api_key" && <GetKey onGot={retry} />}
+        {(isLimit || problem?.nextAction === "get_api_key") && <GetKey onGot={retry} />}
         {needsKey && (
           <button type="button" onClick={focusKeyField}>
             Enter a key
@@ -93,15 +97,17 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
             >
               Correct the key
             </button>
-            <button
-              type="button"
-              onClick={() => {
-                key.value = "";
-                retry();
-              }}
-            >
-              Go on without a key
-            </button>
+            {isKeyless && (
+              <button
+                type="button"
+                onClick={() => {
+                  key.value = "";
+                  retry();
+                }}
+              >
+                Go on without a key
+              </button>
+            )}
           </>
         )}
         {!wait && (problem?.retryable ?? true) && (
@@ -110,6 +116,7 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
           </button>
         )}
       </div>
+      {wait && <Countdown wait={wait} onCancel={onCancel} />}
     </>
   );
 }
@@ -142,11 +149,14 @@ function GetKey({ onGot }: { onGot(): void }) {
 function Reference({ problem }: { readonly problem: Problem }) {
   const page = pageOf(problem);
   return (
-    <p class="problem-reference row quiet-text">
-      {page && <a href={page}>About {problem.code}</a>}
-      <span>
-        Request <code>{problem.requestId}</code>
-      </span>
-    </p>
+    <details class="quiet-text">
+      <summary>Details</summary>
+      <p class="problem-reference row">
+        {page && <a href={page}>About {problem.code}</a>}
+        <span>
+          Request <code>{problem.requestId}</code>
+        </span>
+      </p>
+    </details>
   );
 }

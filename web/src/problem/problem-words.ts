@@ -3,6 +3,7 @@ import type { PlanLimits } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { Fault, Problem } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { failureOf } from "../client/problem.ts";
 import { rateLimitsFrom } from "../client/rate-limits.ts";
+import { plainWords } from "../parts/plain-words.ts";
 
 interface ProblemWords {
   readonly title: string;
@@ -108,7 +109,7 @@ function wordsOf(problem: Problem, headers: Headers, { limits, searchMoves }: Ca
         details:
           errors.length === 0
             ? [detail]
-            : errors.map((violation) => wordsOfViolation(violation, errors, searchMoves)),
+            : errors.map((violation) => wordsOfViolation(violation, errors, { limits, searchMoves })),
       };
   }
 }
@@ -132,18 +133,30 @@ function searchesInWords(count: number | undefined): string {
 }
 
 function wordsOfViolation(
-  { pointer, message, line }: Fault,
+  { pointer, code, message, allowed, line }: Fault,
   errors: readonly Fault[],
-  searchMoves: readonly string[],
+  { limits, searchMoves }: Caller,
 ): string {
   const [name = "", ...path] = keysOf(pointer);
   const move = name === "search_moves" ? searchMoves[Number(path[0])] : undefined;
   if (move !== undefined) {
     return `“${move}” in “Only these moves” is not legal here.`;
   }
+  const { label } = fields[name] ?? {};
+  const { minimum, maximum } = allowed ?? {};
+  if (label && code === "out_of_range" && typeof minimum === "number" && typeof maximum === "number") {
+    const most = Math.min(maximum, planMaximum(limits, name) ?? maximum);
+    return `${label} must be from ${grouped(minimum)} to ${grouped(most)}.`;
+  }
   // A message with a line number already names the field.
   const isAlone = errors.length === 1 || line !== undefined;
-  return isAlone ? message : `${fields[name]?.label ?? [name, ...path].join(".")}: ${message}`;
+  const said = plainWords(message);
+  return isAlone ? said : `${label ?? [name, ...path].join(".")}: ${said}`;
+}
+
+function planMaximum(limits: PlanLimits | undefined, name: string): number | undefined {
+  const most = { depth: limits?.depthMax, multipv: limits?.multipvMax, lines: limits?.multipvMax }[name];
+  return most || undefined;
 }
 
 /** Returns a text for each error, such as `depth above 20`. The text is undefined if the field is unknown. */

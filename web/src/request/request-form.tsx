@@ -90,23 +90,28 @@ function Setting({ name }: { readonly name: SettingName }) {
 }
 
 function EngineField() {
-  const offered = usePage().client.offer.engines.value;
+  const { client, request } = usePage();
+  const offered = client.offer.engines.value;
   const engines = offered?.engines ?? [];
   const latest = engines.find(({ id }) => id === offered?.latest);
+  // The latest engine is listed once, also if a link names its id.
+  const isNamed = latest !== undefined && request.settings.value.engine === latest.id;
   return (
     <ChoiceField
       name="engine"
       label="Engine"
       choices={[
-        ["latest", latest ? `${latest.name} (latest)` : "Latest"],
-        ...engines.map(({ id, name, paths }) => {
-          const isAlone = engines.filter((other) => other.name === name).length === 1;
-          const shown = isAlone ? name : `${name} (${id})`;
-          const reasons = paths.map(({ unavailableReason }) => unavailableReason);
-          return reasons.includes(undefined)
-            ? ([id, shown] as const)
-            : ([id, `${shown}, not available: ${reasons[0]}`, "disabled"] as const);
-        }),
+        [isNamed ? latest.id : "latest", latest ? `${latest.name} (latest)` : "Latest"],
+        ...engines
+          .filter((engine) => engine !== latest)
+          .map(({ id, name, paths }) => {
+            const isAlone = engines.filter((other) => other.name === name).length === 1;
+            const shown = isAlone ? name : `${name} (${id})`;
+            const reasons = paths.map(({ unavailableReason }) => unavailableReason);
+            return reasons.includes(undefined)
+              ? ([id, shown] as const)
+              : ([id, `${shown}, not available: ${reasons[0]}`, "disabled"] as const);
+          }),
       ]}
     />
   );

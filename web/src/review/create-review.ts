@@ -1,4 +1,5 @@
 import { create, type JsonObject } from "@bufbuild/protobuf";
+import { Code, ConnectError } from "@connectrpc/connect";
 import { batch, computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import {
   type Queued,
@@ -15,14 +16,15 @@ import {
   type ReviewGameRequest,
   ReviewGameRequestSchema,
 } from "../../../gen/chess/analysis/v1/game_service_pb.ts";
+import { ProblemSchema } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { winPercentOfCp } from "../../../src/chess/score.ts";
 import { standardStartCp } from "../../../src/game/accuracy.ts";
 import type { Client } from "../client/client.ts";
 import { keepAsking, type Wait } from "../client/keep-asking.ts";
 import type { GameState } from "../game/create-game.ts";
 import { exportedPgn, reviewedGame } from "../game/exported-pgn.ts";
-import { type GameNode, mainlineOf } from "../game/game.ts";
-import { gameFromPgn } from "../game/pgn.ts";
+import { type GameNode, mainlineOf, remove } from "../game/game.ts";
+import { gameFromPgn, pgnOfGame } from "../game/pgn.ts";
 import type { RequestState } from "../request/request.ts";
 import { settingsFromPlain } from "../request/settings.ts";
 import { nextJudged } from "./judged.ts";
@@ -97,6 +99,25 @@ export function createReview({ game, client, request }: Deps) {
     });
   }
 
+  /** Returns an error if the game is too long for the plan. The service would say so only after the wait for the rate limit. */
+  function tooLong(pgn: string): ConnectError | undefined {
+    const most = client.account.limits.peek()?.reviewPliesMax;
+    const reading = gameFromPgn(pgn);
+    if (reading.kind !== "game" || !most || mainlineOf(reading.game).length - 1 <= most) {
+      return undefined;
+    }
+    const { children = [] } = mainlineOf(reading.game)[most] ?? {};
+    const isKeyless = client.key.peek() === "" && client.account.issuesKeys.peek();
+    const value = create(ProblemSchema, {
+      code: "upgrade_needed",
+      title: "Upgrade needed",
+      nextAction: isKeyless ? "get_api_key" : "send_suggested_request",
+      errors: [{ pointer: "/pgn" }],
+      suggestedRequest: { pgn: pgnOfGame(children.reduce(remove, reading.game)) },
+    });
+    return new ConnectError(value.title, Code.PermissionDenied, undefined, [{ desc: ProblemSchema, value }]);
+  }
+
   /** Replaces the running review. Never rejects: {@link progress} contains the error. */
   async function run(asking: ReviewGameRequest): Promise<void> {
     running.abort();
@@ -108,6 +129,11 @@ export function createReview({ game, client, request }: Deps) {
       all.value = [];
       progress.value = { kind: "running", queued: undefined };
     });
+    const refused = tooLong(asking.pgn ?? "");
+    if (refused) {
+      progress.value = { kind: "failed", error: refused };
+      return;
+    }
     try {
       const answer = keepAsking(() => client.games.reviewGame(asking, { signal: stopped }), {
         signal: stopped,

@@ -50,6 +50,12 @@ export function FiguresTable() {
           )}
         </tbody>
       </table>
+      {played.length > 1 && (
+        <p class="quiet-text">
+          Bad moves and sharp positions weigh more in the accuracy of the game, so it can be lower than each
+          of the means.
+        </p>
+      )}
       {engine && search && (
         <p class="quiet-text figures">
           {[

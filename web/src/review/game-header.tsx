@@ -2,6 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { resultOf } from "../game/game.ts";
 import { known } from "../game/tags.ts";
 import { usePage } from "../page.ts";
+import { plainWords } from "../parts/plain-words.ts";
 
 export function GameHeader() {
   const { game, review } = usePage();
@@ -33,7 +34,7 @@ export function GameHeader() {
       {about.length > 0 && <p class="quiet-text">{about.join(" · ")}</p>}
       {warnings.map(({ code, message }) => (
         <p key={`${code} ${message}`} class="quiet-text">
-          {message}
+          {warningWords[code] ?? plainWords(message)}
         </p>
       ))}
       {tags.size > 0 && (
@@ -52,6 +53,11 @@ export function GameHeader() {
     </header>
   );
 }
+
+const warningWords: Readonly<Record<string, string>> = {
+  time_limited: "Some positions were searched for a limited time, so another review may differ a little.",
+  not_reproducible: "This engine may judge a position differently the next time.",
+};
 
 interface PlayerProps {
   readonly tags: ReadonlyMap<string, string>;
