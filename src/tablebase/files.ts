@@ -53,7 +53,7 @@ interface TableFile {
 type FileState =
   | { readonly kind: "unknown" }
   | UsableFile
-  /** `identity` is undefined if the file could not be opened, or has changed during a read. */
+  /** `identity` is the version that is damaged. Undefined for another problem, which may pass. */
   | { readonly kind: "unusable"; readonly identity: string | undefined; readonly problem: string };
 
 /** A version of a file that stays open. The keys of the cache are made of its `id`. */
@@ -120,11 +120,15 @@ export async function openFiles(
     }
   }
 
-  /** Reports the problem if it is new. `identity` is the version that is damaged. Without it, a later attempt may succeed. */
+  /** Reports the problem if it is new. If the version `identity` is not damaged, a later attempt may succeed. */
   function setUnusable(file: TableFile, error: unknown, identity?: string): void {
     const problem = problemOf(error);
     const isKnown = file.state.kind === "unusable" && file.state.problem === problem;
-    file.state = { kind: "unusable", identity, problem };
+    file.state = {
+      kind: "unusable",
+      identity: error instanceof DamagedTable ? identity : undefined,
+      problem,
+    };
     if (!isKnown && !isClosed) {
       onProblem(file.path, problem);
     }
@@ -134,7 +138,7 @@ export async function openFiles(
   function reject(file: TableFile, version: UsableFile, error: unknown): TableMiss {
     const { handle, identity } = version.opened;
     if (file.state === version) {
-      setUnusable(file, error, error instanceof DamagedTable ? identity : undefined);
+      setUnusable(file, error, identity);
       // A file that was only read is closed in any case.
       handle.close().catch(() => {});
     }
