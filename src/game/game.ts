@@ -264,7 +264,8 @@ function wrongNumberIn({ source, tags, moves }: PgnGame, { turn }: Position): Wr
   return undefined;
 }
 
-function clockOf(comments: readonly string[] = []): number | undefined {
+/** Returns the milliseconds of the last `[%clk]` command. */
+export function clockOf(comments: readonly string[] = []): number | undefined {
   const written = comments
     .filter((comment) => comment.includes("[%clk"))
     .flatMap((comment) => [...comment.matchAll(clock)])

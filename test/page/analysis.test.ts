@@ -329,6 +329,17 @@ describeWith("chromium")("the analysis", () => {
     await page.getByRole("gridcell", { name: "h1, White rook" }).waitFor();
   });
 
+  test("the clocks of a PGN are beside the moves", async () => {
+    const pgn = "1. e4 { [%clk 1:30:00] } e5 { [%clk 0:00:09.4] } ( 1... c5 { [%clk 0:04:58] } ) 2. Nf3 *";
+    const page = await kibitz.open({
+      address: `#analysis&pgn=${encodeURIComponent(pgn).replaceAll("%20", "_")}&depth=2`,
+    });
+    const moves = page.getByRole("list", { name: "Moves" });
+    for (const name of ["e4 , clock 1:30:00", "e5 , clock 0:09.4", "1… c5 , clock 4:58"]) {
+      await moves.getByRole("button", { name, exact: true }).waitFor();
+    }
+  });
+
   test("a game can be copied and downloaded as PGN without an engine, with its tags, variations, comments, glyphs, arrows and clocks", async () => {
     const { page, engine, moves } = await open();
     await engine.uncheck();

@@ -10,7 +10,7 @@ import {
 } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import { mainlineOf } from "../../../web/src/game/game.ts";
 import { gameFromPgn } from "../../../web/src/game/pgn.ts";
-import { clockText } from "../../../web/src/review/clock-text.ts";
+import { clockText } from "../../../web/src/moves/clock-text.ts";
 import { bandsOf, courseOf } from "../../../web/src/review/course.ts";
 import { judgedOf, nextJudged, remarksOn } from "../../../web/src/review/judged.ts";
 import { scoreWords } from "../../../web/src/review/score-words.ts";

@@ -18,10 +18,20 @@ interface GameBoardProps {
   readonly arrows: readonly Arrow[];
   readonly glyph?: Glyph | undefined;
   readonly isPreview?: boolean;
+  /** Replaces the move in the game. */
+  readonly onPlay?: ((uci: string) => void) | undefined;
 }
 
 /** The mouse wheel steps through the game. */
-export function GameBoard({ label, position, last, arrows, glyph, isPreview = false }: GameBoardProps) {
+export function GameBoard({
+  label,
+  position,
+  last,
+  arrows,
+  glyph,
+  isPreview = false,
+  onPlay,
+}: GameBoardProps) {
   const { game } = usePage();
   const { comments } = game.at.value;
   const { board, chess960, fen, turn } = position;
@@ -29,7 +39,12 @@ export function GameBoard({ label, position, last, arrows, glyph, isPreview = fa
   const onWheel = useMemo(() => stepByWheel(game), [game]);
   const onMove = (from: SquareName, to: SquareName, promotion: Role | undefined) => {
     const move = { from: parseSquare(from), to: parseSquare(to) };
-    game.play([makeUci(promotion ? { ...move, promotion } : move)]);
+    const uci = makeUci(promotion ? { ...move, promotion } : move);
+    if (onPlay) {
+      onPlay(uci);
+    } else {
+      game.play([uci]);
+    }
     focusBoard();
   };
   return (

@@ -1,9 +1,11 @@
 import type { ComponentChildren } from "preact";
 import { useEffect, useRef } from "preact/hooks";
+import { clockOf } from "../../../src/game/game.ts";
 import { glyphsOfNags } from "../../../src/game/read-word.ts";
 import { commentTexts, type GameNode, mainlineOf } from "../game/game.ts";
 import { ownNags } from "../game/pgn.ts";
 import { usePage } from "../page.ts";
+import { clockText } from "./clock-text.ts";
 import { moveNumber } from "./move-number.ts";
 import "./moves.css";
 
@@ -153,6 +155,7 @@ interface MoveButtonProps {
 
 function MoveButton({ node, note, isNumbered, isCurrent, isTabStop, onChoose }: MoveButtonProps) {
   const judged = note?.judged;
+  const clock = clockOf(node.comments);
   const nags = note ? ownNags(node) : node.nags;
   // As in the PGN, the author's own judgement stands instead of the sign of the review.
   const sign = nags.some((nag) => nag <= 6) ? "" : judged?.sign;
@@ -175,7 +178,17 @@ function MoveButton({ node, note, isNumbered, isCurrent, isTabStop, onChoose }: 
         )}
         {glyphsOfNags(nags)}
       </span>
-      {note && <span class="move-score quiet-text">{note.score}</span>}
+      {(note || clock !== undefined) && (
+        <span class="move-aside quiet-text">
+          {clock !== undefined && (
+            <span>
+              <span class="heard-only">, clock </span>
+              {clockText(clock)}
+            </span>
+          )}
+          {note && <span class="move-score">{note.score}</span>}
+        </span>
+      )}
     </button>
   );
 }

@@ -27,6 +27,7 @@ import { type GameNode, mainlineOf, remove } from "../game/game.ts";
 import { gameFromPgn, pgnOfGame } from "../game/pgn.ts";
 import type { RequestState } from "../request/request.ts";
 import { settingsFromPlain } from "../request/settings.ts";
+import { createPractice } from "./create-practice.ts";
 import { nextJudged } from "./judged.ts";
 
 type Progress =
@@ -233,7 +234,16 @@ export function createReview({ game, client, request }: Deps) {
     return state.kind === "done" ? reviewedGame(asked.peek()?.pgn ?? "", state.review.pgn) : undefined;
   });
 
+  const practice = createPractice({
+    ...{ game, client, moves, line },
+    search() {
+      const state = progress.peek();
+      const { depth, nodes } = (state.kind === "done" && state.review.search?.limits) || {};
+      return { depth, nodes, engine: asked.peek()?.engine };
+    },
+  });
   return {
+    practice,
     progress: progress as ReadonlySignal<Progress>,
     /** The reviewed moves that are still in the main line. */
     moves: moves as ReadonlySignal<readonly MoveReview[]>,
@@ -280,6 +290,7 @@ export function createReview({ game, client, request }: Deps) {
     },
 
     dispose(): void {
+      practice.dispose();
       endEffect();
       running.abort();
     },

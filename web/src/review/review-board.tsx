@@ -7,6 +7,21 @@ import { judgedOf } from "./judged.ts";
 export function ReviewBoard() {
   const { game, review, display } = usePage();
   const node = game.at.value;
+  const { practice } = review;
+  if (practice.isAsking.value) {
+    const { position, last } = practice.position.value ?? { position: node.position, last: node.move };
+    const isFree = practice.attempt.value.kind === "none";
+    return (
+      <GameBoard
+        label="Position before the mistake"
+        position={position}
+        last={last}
+        arrows={[]}
+        isPreview={!isFree}
+        onPlay={practice.judge}
+      />
+    );
+  }
   const { position, move } = node;
   const reviewed = review.reviewOf(node);
   const judged = judgedOf(reviewed);

@@ -14,6 +14,7 @@ import { CourseGraph } from "./course-graph.tsx";
 import { FiguresTable } from "./figures-table.tsx";
 import { GameHeader } from "./game-header.tsx";
 import { judgedOf } from "./judged.ts";
+import { Practice } from "./practice.tsx";
 import { ReviewBoard } from "./review-board.tsx";
 import { ReviewProgress } from "./review-progress.tsx";
 import { useScore } from "./use-score.ts";
@@ -43,7 +44,8 @@ export function ReviewedGame() {
     >
       <EncodingNote />
       <ReviewProgress />
-      <CommentPanel />
+      {review.practice.side.value === undefined && <CommentPanel />}
+      <Practice />
       <CourseGraph />
       <div class="panel">
         <MoveList noteOf={noteOf} />
