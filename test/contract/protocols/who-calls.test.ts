@@ -74,6 +74,7 @@ const jsonRoutes: readonly Route[] = [
   posting("/v1/eval/batch", bodiesOf(batch, unreadableItems)),
   posting("/v1/review", bodiesOf(game)),
   posting("/v1/keys", bodiesOf("{}"), false),
+  withoutBody("GET", "/v1/tablebase?fen=startpos", { limited: true }),
   withoutBody("GET", "/v1/keys/self", { needsKey: true }),
   withoutBody("DELETE", "/v1/keys/self", { needsKey: true, once: true }),
   ...["/engines", "/v1/engines", "/price", "/v1/price", "/nothing"].map((path) => withoutBody("GET", path)),
@@ -89,6 +90,7 @@ const readableOf: Readonly<Record<string, string>> = {
   StreamEvaluate: request,
   EvaluateBatch: batch,
   ReviewGame: game,
+  ProbeTablebase: JSON.stringify({ fen: "startpos" }),
 };
 
 const framed = (bodies: Readonly<Record<string, Buffer>>) =>
