@@ -10,8 +10,8 @@ import grpc
 from google.rpc.error_details_pb2 import RetryInfo
 from grpc_status import rpc_status
 
-from kibitz.chess.analysis.v1.analysis_pb2 import AnalysisRequest, Score
-from kibitz.chess.analysis.v1.analysis_service_pb2 import EvaluateResponse
+from kibitz.chess.analysis.v1.analysis_pb2 import AnalysisRequest, Score, TablebaseCategory
+from kibitz.chess.analysis.v1.analysis_service_pb2 import EvaluateResponse, ProbeTablebaseRequest
 from kibitz.chess.analysis.v1.analysis_service_pb2_grpc import AnalysisServiceStub
 from kibitz.chess.analysis.v1.game_service_pb2 import ReviewGameRequest
 from kibitz.chess.analysis.v1.game_service_pb2_grpc import GameServiceStub
@@ -25,6 +25,7 @@ OPENINGS = [
     "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
     "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2",
 ]
+PAWN_ENDING = "8/1P6/8/3k4/8/8/8/K7 w - - 0 1"
 FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1"
 LONGEST_WAIT_S = 60
 LOST_MAX = 5
@@ -64,10 +65,26 @@ def main() -> None:
                 if event.HasField("review"):
                     print(f"review: {event.review.summary}")
 
+        def look_up(fen: str) -> None:
+            """Prints what the endgame tables of the service know of a position. If no table knows the position, evaluates it."""
+            request = ProbeTablebaseRequest(fen=fen)
+            try:
+                answer = with_retry(lambda: service.ProbeTablebase(request, metadata=with_key, timeout=30))
+                category = TablebaseCategory.Name(answer.tablebase.category).removeprefix("TABLEBASE_CATEGORY_").lower()
+                print(f"tablebase: {category}, best move {answer.moves[0].san}", flush=True)
+            except grpc.RpcError as error:
+                problem = detail_of(error, Problem)
+                if problem is None or problem.code != "not_in_tablebase":
+                    raise
+                print(f"{problem.code}: {problem.next_action}", flush=True)
+                print(answer_text(evaluate(fen=fen, depth=12)), flush=True)
+
         print(answer_text(evaluate(fen=ITALIAN_GAME, depth=12)), flush=True)
         watch(fen=ITALIAN_GAME, depth=16)
         with_retry(lambda: review(FOOLS_MATE))
         exceed_plan(service)
+        for fen in [PAWN_ENDING, ITALIAN_GAME]:
+            look_up(fen)
         for fen in OPENINGS:
             print(answer_text(evaluate(fen=fen, depth=12)))
 

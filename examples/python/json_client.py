@@ -16,6 +16,7 @@ OPENINGS = [
     "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
     "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2",
 ]
+PAWN_ENDING = "8/1P6/8/3k4/8/8/8/K7 w - - 0 1"
 FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1"
 LONGEST_WAIT_S = 60
 LOST_MAX = 5
@@ -43,6 +44,8 @@ def main() -> None:
     watch({"fen": ITALIAN_GAME, "depth": 16})
     print(f"review: {post('/v1/review', {'pgn': FOOLS_MATE, 'depth': 10})['summary']}")
     exceed_plan()
+    for fen in [PAWN_ENDING, ITALIAN_GAME]:
+        look_up(fen)
     for fen in OPENINGS:
         print(answer_text(post("/v1/eval", {"fen": fen, "depth": 12})))
 
@@ -52,7 +55,10 @@ def post(path: str, request: dict, headers: dict = with_key) -> dict:
 
 
 def send(path: str, request: dict, headers: dict = with_key, stream: bool = False) -> requests.Response:
-    answer = session.post(service + path, json=request, headers=headers, stream=stream, timeout=30)
+    return checked(session.post(service + path, json=request, headers=headers, stream=stream, timeout=30))
+
+
+def checked(answer: requests.Response) -> requests.Response:
     if answer.ok:
         return answer
     if answer.headers.get("Content-Type") != "application/problem+json":
@@ -126,6 +132,22 @@ def exceed_plan() -> None:
         print(f"without a key: {problem['code']}, {problem['next_action']} for more; asking for depth {suggested['depth']}, 1 s:")
         answer = post("/v1/eval", suggested, headers={})
     print(answer_text(answer))
+
+
+def look_up(fen: str) -> None:
+    """Prints what the endgame tables of the service know of a position. If no table knows the position, evaluates it."""
+
+    def probe() -> dict:
+        return checked(session.get(service + "/v1/tablebase", params={"fen": fen}, headers=with_key, timeout=30)).json()
+
+    try:
+        answer = with_retry(probe)
+        print(f"tablebase: {answer['tablebase']['category']}, best move {answer['moves'][0]['san']}", flush=True)
+    except Refused as refused:
+        if refused.problem["code"] != "not_in_tablebase":
+            raise
+        print(f"{refused.problem['code']}: {refused.problem['next_action']}", flush=True)
+        print(answer_text(post("/v1/eval", {"fen": fen, "depth": 12})), flush=True)
 
 
 def answer_text(answer: dict) -> str:

@@ -1,6 +1,6 @@
 import { durationMs } from "@bufbuild/protobuf/wkt";
 import { Code, ConnectError, createClient, type Transport } from "@connectrpc/connect";
-import { answerText, eventText, foolsMate, italianGame, openings } from "./chess.ts";
+import { answerText, eventText, foolsMate, italianGame, openings, pawnEnding, tableText } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "./gen/chess/analysis/v1/game_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
@@ -22,6 +22,9 @@ export async function callKibitz(
   await watch();
   await withRetry(review);
   await exceedPlan();
+  for (const fen of [pawnEnding, italianGame]) {
+    await lookUp(fen);
+  }
   for (const fen of openings) {
     await evaluate(fen);
   }
@@ -65,6 +68,20 @@ export async function callKibitz(
         `without a key: ${problem.code}, ${problem.nextAction} for more; asking for depth ${depth}, 1 s:`,
       );
       print(answerText(await withRetry(() => service.evaluate({ ...request, depth }, keyless))));
+    }
+  }
+
+  /** Prints what the endgame tables of the service know of a position. If no table knows the position, evaluates it. */
+  async function lookUp(fen: string): Promise<void> {
+    try {
+      print(tableText(await withRetry(() => service.probeTablebase({ fen }, withKey))));
+    } catch (error) {
+      const [problem] = ConnectError.from(error).findDetails(ProblemSchema);
+      if (problem?.code !== "not_in_tablebase") {
+        throw error;
+      }
+      print(`${problem.code}: ${problem.nextAction}`);
+      await evaluate(fen);
     }
   }
 

@@ -10,7 +10,7 @@ import {
 } from "@bufbuild/protobuf";
 import { anyUnpack, durationMs } from "@bufbuild/protobuf/wkt";
 import { Client, credentials, Metadata, type ServiceError, status } from "@grpc/grpc-js";
-import { answerText, eventText, foolsMate, italianGame, openings } from "./chess.ts";
+import { answerText, eventText, foolsMate, italianGame, openings, pawnEnding, tableText } from "./chess.ts";
 import { AnalysisService } from "./gen/chess/analysis/v1/analysis_service_pb.ts";
 import { GameService } from "./gen/chess/analysis/v1/game_service_pb.ts";
 import { ProblemSchema } from "./gen/chess/analysis/v1/problem_pb.ts";
@@ -20,7 +20,7 @@ import { callWithRetry, createNewDepths, type Failure } from "./retry.ts";
 
 const [address = "http://localhost:8080"] = process.argv.slice(2);
 const client = new Client(new URL(address).host, credentials.createInsecure());
-const { evaluate, streamEvaluate } = AnalysisService.method;
+const { evaluate, probeTablebase, streamEvaluate } = AnalysisService.method;
 const { reviewGame } = GameService.method;
 const keyless = new Metadata();
 const withKey = new Metadata();
@@ -32,6 +32,9 @@ await printBestMove({ fen: italianGame, depth: 12 });
 await watch();
 await withRetry(review);
 await exceedPlan();
+for (const fen of [pawnEnding, italianGame]) {
+  await lookUp(fen);
+}
 for (const fen of openings) {
   await printBestMove({ fen, depth: 12 });
 }
@@ -78,6 +81,20 @@ async function exceedPlan(): Promise<void> {
       `without a key: ${problem.code}, ${problem.nextAction} for more; asking for depth ${depth}, 1 s:`,
     );
     await printBestMove({ ...request, depth }, keyless);
+  }
+}
+
+/** Prints what the endgame tables of the service know of a position. If no table knows the position, evaluates it. */
+async function lookUp(fen: string): Promise<void> {
+  try {
+    console.log(tableText(await withRetry(() => call(probeTablebase, { fen }, withKey))));
+  } catch (error) {
+    const problem = detailOf(error, ProblemSchema);
+    if (problem?.code !== "not_in_tablebase") {
+      throw error;
+    }
+    console.log(`${problem.code}: ${problem.nextAction}`);
+    await printBestMove({ fen, depth: 12 });
   }
 }
 

@@ -4,13 +4,14 @@ import { post } from "../contract/protocols/post.ts";
 import { rowsWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";
+import { tablesFolder } from "../support/tables.ts";
 import type { Program } from "./language.ts";
 import { languages } from "./languages/index.ts";
 import { examples } from "./places.ts";
 import { type RecordingProxy, startRecordingProxy } from "./recording-proxy.ts";
 import { runProgram } from "./run-program.ts";
 
-// Seconds. The rate limit allows three requests in this time. An example sends nine requests, so it has to wait even on a
+// Seconds. The rate limit allows three requests in this time. An example sends twelve requests, so it has to wait even on a
 // busy machine.
 const windowS = 6;
 const plans = usePlansFile({ id: "keyless", limits: { rates: [rateOf("burst", 3, windowS)] } });
@@ -19,6 +20,7 @@ const app = useApp({
   KIBITZ_PLANS: plans,
   KIBITZ_CACHE_MB: "0",
   KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
+  KIBITZ_SYZYGY: tablesFolder,
 });
 
 const programs = languages.flatMap(({ needs, examples }) => rowsWith(needs, ...examples));
@@ -50,7 +52,7 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
       ...(onLine && { onLine }),
     });
 
-  test("an example program evaluates, streams and reviews, reduces its depth after a refusal, and waits for the rate limit", async (context) => {
+  test("an example program evaluates, streams and reviews, reduces its depth after a refusal, looks up endgame tables, and waits for the rate limit", async (context) => {
     const printed = (await run(await startProxy(context), "")).trimEnd().split("\n");
     const lines = printed.filter((line) => !waiting.test(line));
     expect(lines.length, printed.join("\n")).toBeLessThan(printed.length);
@@ -69,6 +71,10 @@ describe.concurrent.each(programs)("$name", (program: Program) => {
       /^without a key: upgrade_needed, get_api_key for more; asking for depth \d+, 1 s:$/,
     );
     expect(lines[refused + 1]).toMatch(bestMove(String.raw`\d+`));
+    const lookedUp = lines.indexOf("tablebase: win, best move b8=Q");
+    expect(lookedUp, printed.join("\n")).toBeGreaterThan(refused);
+    expect(lines[lookedUp + 1]).toBe("not_in_tablebase: send_to_eval");
+    expect(lines[lookedUp + 2]).toMatch(bestMove("12"));
     expect(lines.slice(-5)).toEqual(Array.from({ length: 5 }, () => expect.stringMatching(bestMove("12"))));
   });
 

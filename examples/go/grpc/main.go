@@ -10,6 +10,7 @@ import (
 	"math/rand/v2"
 	"net/url"
 	"os"
+	"strings"
 	"time"
 
 	"google.golang.org/genproto/googleapis/rpc/errdetails"
@@ -25,6 +26,7 @@ import (
 
 const (
 	italianGame = "r1bqkbnr/pppp1ppp/2n5/4p3/2B1P3/5N2/PPPP1PPP/RNBQK2R b KQkq - 3 3"
+	pawnEnding  = "8/1P6/8/3k4/8/8/8/K7 w - - 0 1"
 	foolsMate   = "1. f3 e5 2. g4 Qh4# 0-1"
 	longestWait = time.Minute
 	lostMax     = 5
@@ -76,6 +78,11 @@ func run(ctx context.Context, client analysisv1.AnalysisServiceClient, games ana
 	}
 	if err := exceedPlan(ctx, client); err != nil {
 		return err
+	}
+	for _, fen := range []string{pawnEnding, italianGame} {
+		if err := lookUp(withKey, client, fen); err != nil {
+			return err
+		}
 	}
 	for _, fen := range openings {
 		if err := evaluate(withKey, client, &analysisv1.AnalysisRequest{Fen: fen, Depth: proto.Uint32(12)}); err != nil {
@@ -154,6 +161,25 @@ func exceedPlan(ctx context.Context, client analysisv1.AnalysisServiceClient) er
 	request.Depth = proto.Uint32(uint32(allowed["maximum"].(float64)))
 	fmt.Printf("without a key: %s, %s for more; asking for depth %d, 1 s:\n", problem.Code, problem.NextAction, *request.Depth)
 	return evaluate(ctx, client, request)
+}
+
+// lookUp prints what the endgame tables of the service know of a position. If no table knows the position, lookUp evaluates it.
+func lookUp(ctx context.Context, client analysisv1.AnalysisServiceClient, fen string) error {
+	err := withRetry(ctx, func(ctx context.Context) error {
+		answer, err := client.ProbeTablebase(ctx, &analysisv1.ProbeTablebaseRequest{Fen: fen})
+		if err != nil {
+			return err
+		}
+		category := strings.TrimPrefix(answer.Tablebase.Category.String(), "TABLEBASE_CATEGORY_")
+		fmt.Printf("tablebase: %s, best move %s\n", strings.ToLower(category), answer.Moves[0].San)
+		return nil
+	})
+	problem, found := detailOf[*analysisv1.Problem](err)
+	if !found || problem.Code != "not_in_tablebase" {
+		return err
+	}
+	fmt.Printf("%s: %s\n", problem.Code, problem.NextAction)
+	return evaluate(ctx, client, &analysisv1.AnalysisRequest{Fen: fen, Depth: proto.Uint32(12)})
 }
 
 // withRetry runs call, and retries it if the service requests a delay or if the connection breaks. A retry is safe for analyses,

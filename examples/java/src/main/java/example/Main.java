@@ -28,6 +28,7 @@ import kibitz.chess.analysis.v1.AnalysisServiceGrpc.AnalysisServiceBlockingStub;
 import kibitz.chess.analysis.v1.EvaluateResponse;
 import kibitz.chess.analysis.v1.GameServiceGrpc;
 import kibitz.chess.analysis.v1.GameServiceGrpc.GameServiceBlockingStub;
+import kibitz.chess.analysis.v1.ProbeTablebaseRequest;
 import kibitz.chess.analysis.v1.Problem;
 import kibitz.chess.analysis.v1.ReviewGameRequest;
 import kibitz.chess.analysis.v1.Score;
@@ -45,6 +46,8 @@ public final class Main {
           "rnbqkbnr/pp1ppppp/2p5/8/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
           "rnbqkbnr/ppp1pppp/8/3p4/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 2",
           "rnbqkbnr/ppp1pppp/8/3p4/2PP4/8/PP2PPPP/RNBQKBNR b KQkq - 0 2");
+
+  private static final String PAWN_ENDING = "8/1P6/8/3k4/8/8/8/K7 w - - 0 1";
 
   private static final String FOOLS_MATE = "1. f3 e5 2. g4 Qh4# 0-1";
 
@@ -65,6 +68,9 @@ public final class Main {
       watch(service, request(ITALIAN_GAME, 16));
       review(games, ReviewGameRequest.newBuilder().setPgn(FOOLS_MATE).setDepth(10).build());
       exceedPlan(keyless);
+      for (var fen : List.of(PAWN_ENDING, ITALIAN_GAME)) {
+        lookUp(service, fen);
+      }
       for (var opening : OPENINGS) {
         System.out.println(textOf(evaluateWithRetry(service, request(opening, 12))));
       }
@@ -157,6 +163,25 @@ public final class Main {
           problem.getCode(), problem.getNextAction(), depth);
       var less = request.toBuilder().setDepth(depth).build();
       System.out.println(textOf(evaluateWithRetry(keyless, less)));
+    }
+  }
+
+  /** Prints what the endgame tables of the service know of a position. If no table knows the position, evaluates it. */
+  private static void lookUp(AnalysisServiceBlockingStub service, String fen) throws Exception {
+    var request = ProbeTablebaseRequest.newBuilder().setFen(fen).build();
+    try {
+      var answer = withRetry(() -> service.withDeadlineAfter(30, SECONDS).probeTablebase(request));
+      var category = answer.getTablebase().getCategory().name().replace("TABLEBASE_CATEGORY_", "");
+      System.out.printf(
+          "tablebase: %s, best move %s%n",
+          category.toLowerCase(Locale.ROOT), answer.getMoves(0).getSan());
+    } catch (StatusRuntimeException error) {
+      var problem = detailOf(error, Problem.class).orElseThrow(() -> error);
+      if (!problem.getCode().equals("not_in_tablebase")) {
+        throw error;
+      }
+      System.out.printf("%s: %s%n", problem.getCode(), problem.getNextAction());
+      System.out.println(textOf(evaluateWithRetry(service, request(fen, 12))));
     }
   }
 
