@@ -318,6 +318,18 @@ describeWith("chromium")("the analysis", () => {
     expect(await page.locator("mark").count()).toBe(0);
   });
 
+  test("the message about an invalid FEN does not move the board, and can be closed", async () => {
+    const { page, board } = await open("#moves=e4&depth=3");
+    const before = await board.boundingBox();
+    await paste(page, "rnbqkbnr/ppppxppp/8/8/8/8/PPPPPPPP/RNBQKBNR w KQkq - 0 1");
+    const violation = page.getByRole("alert").filter({ hasText: "This FEN cannot be read" });
+    await violation.waitFor();
+    expect(await board.boundingBox()).toEqual(before);
+    await violation.getByRole("button", { name: "Close" }).click();
+    await violation.waitFor({ state: "detached" });
+    await page.getByRole("gridcell", { name: "e4, White pawn" }).waitFor();
+  });
+
   test.each([
     ["a wrong en passant square", "4k3/8/8/8/8/8/8/4K2R w K e3 0 1", "4k3/8/8/8/8/8/8/4K2R w K - 0 1"],
     ["the operations of an EPD", "4k3/8/8/8/8/8/8/4K2R w K - bm Rh8;", "4k3/8/8/8/8/8/8/4K2R w K -"],

@@ -32,7 +32,6 @@ export function Analysis() {
       <h2 id="analysis-title" class="heard-only">
         Analysis
       </h2>
-      <PositionViolation />
       <BoardView
         bar={
           display.bar.isOn.value && (
@@ -60,6 +59,7 @@ export function Analysis() {
           </>
         }
       >
+        <PositionViolation />
         <SearchPanel />
         <div class="panel stack">
           <EncodingNote />

@@ -1,5 +1,6 @@
 import { useSignal } from "@preact/signals";
 import { useEffect, useRef } from "preact/hooks";
+import { focusBoard } from "../board/focus-board.ts";
 import type { Refused } from "../game/create-game.ts";
 import { usePage } from "../page.ts";
 import { selectAtClick } from "../parts/select-at-click.ts";
@@ -78,9 +79,10 @@ export function PositionViolation() {
       return refused.from === "field" ? null : <FenViolation refused={refused} />;
     case "moves":
       return (
-        <p class="fen-fault problem" role="alert">
-          The moves of the link end here: {refused.violations[0]?.message}
-        </p>
+        <div class="fen-fault problem" role="alert">
+          <p>The moves of the link end here: {refused.violations[0]?.message}</p>
+          <CloseButton />
+        </div>
       );
     default:
       return null;
@@ -133,8 +135,22 @@ function FenViolation({ refused }: { readonly refused: Refused }) {
             Correct it
           </button>
         )}
+        <CloseButton />
       </div>
     </div>
+  );
+}
+
+function CloseButton() {
+  const { game } = usePage();
+  const close = () => {
+    game.refused.value = undefined;
+    focusBoard();
+  };
+  return (
+    <button type="button" onClick={close}>
+      Close
+    </button>
   );
 }
 
