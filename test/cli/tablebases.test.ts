@@ -83,6 +83,6 @@ test("kibitz uci plays the move of the endgame tables, and an info string gives 
   say("uci", `position fen ${rookHangs}`, "go depth 4");
   const lines = await until(/^bestmove /);
   expect(lines.at(-1)).toMatch(/^bestmove e4\w\w$/);
-  expect(lines.at(-2)).toMatch(/^info string The engine's move Ka2 would give away the result/);
+  expect(lines.at(-2)).toMatch(/^info string The engine's move Ka2 .*endgame tables/);
   expect(lines.at(-3)).toMatch(/^info depth 4 .* score cp \d+ .* pv a1a2 /);
 });
