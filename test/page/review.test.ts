@@ -106,7 +106,7 @@ describeWith("chromium")("the review of a game", () => {
 
     await page.keyboard.press("ArrowRight");
     await page.getByRole("grid", { name: "Position after 1. e4" }).waitFor();
-    await page.getByText("Clock 5:00").waitFor();
+    await page.getByText("Clock 5:00", { exact: true }).waitFor();
     await page.keyboard.press("End");
     await page.getByRole("grid", { name: "Position after 7… Ke7" }).waitFor();
     await page
