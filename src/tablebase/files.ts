@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { LRUCache } from "lru-cache";
 import { checksumOf, chunkBytes, chunksMax } from "./checksum.ts";
 import { DamagedTable } from "./damaged-table.ts";
-import { createHasher } from "./hasher.ts";
+import { createHasher, startHashThread } from "./hasher.ts";
 import { checksumBytes, headBytesMax, type Layout, readLayout, type TableKind } from "./layout.ts";
 import { type Material, materialFromName } from "./material.ts";
 import { TableMiss } from "./miss.ts";
@@ -38,6 +38,8 @@ export interface FilesOptions {
   readonly cacheBytes?: number;
   /** Called once for each new problem of a folder or of a file. */
   readonly onProblem?: (path: string, problem: string) => void;
+  /** Starts the thread that computes checksums. The system may refuse a thread for a while. */
+  readonly startThread?: typeof startHashThread;
 }
 
 interface TableFile {
@@ -84,7 +86,7 @@ const suffixes: readonly (readonly [string, TableKind])[] = [
 /** Lists the tables in these folders. If two folders have the same file, the first counts. */
 export async function openFiles(
   folders: readonly string[],
-  { cacheBytes = defaultCacheBytes, onProblem = () => {} }: FilesOptions = {},
+  { cacheBytes = defaultCacheBytes, onProblem = () => {}, startThread = startHashThread }: FilesOptions = {},
 ): Promise<TableFiles> {
   const files = new Map<string, TableFile>();
   const cache = new LRUCache<number, Uint8Array | Layout>({
@@ -92,7 +94,7 @@ export async function openFiles(
     // A head that is decoded takes less than twice its bytes, and some objects.
     sizeCalculation: (item) => (item instanceof Uint8Array ? item.length + 200 : 2 * item.headBytes + 20_000),
   });
-  const hasher = createHasher();
+  const hasher = createHasher(startThread);
   let lastVerification: Promise<void> = Promise.resolve();
   let lastId = 0;
   let isClosed = false;

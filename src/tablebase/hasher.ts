@@ -8,17 +8,18 @@ interface Hasher extends Disposable {
 }
 
 const file = new URL(`./hash-worker${import.meta.url.slice(-3)}`, import.meta.url);
+export const startHashThread = () => new Worker(file);
 /** The start of a thread takes longer than the hash of most tables. */
 const idleMs = 10_000;
 
-export function createHasher(): Hasher {
+export function createHasher(startThread: () => Worker): Hasher {
   let worker: Worker | undefined;
   let idle: Timer | undefined;
   const waiting: PromiseWithResolvers<Uint8Array>[] = [];
   let isDisposed = false;
 
   function start(): Worker {
-    const started = new Worker(file);
+    const started = startThread();
     started.unref();
     started.on("message", (hash: Uint8Array) => {
       waiting.shift()?.resolve(hash);
