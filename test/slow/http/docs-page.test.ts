@@ -12,6 +12,7 @@ const shownCalls = [
   "Analysis-evaluateBatch",
   "Analysis-listEngines",
   "Analysis-getPrice",
+  "Analysis-probeTablebase",
   "Game-reviewGame",
   "Key-createKey",
   "Key-getKey",

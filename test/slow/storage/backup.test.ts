@@ -1,14 +1,16 @@
 import { execFileSync } from "node:child_process";
 import { copyFileSync, mkdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { expect, test } from "vitest";
 import { get, post } from "../../contract/protocols/post.ts";
 import { serve } from "../../support/served.ts";
 import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
+const kibitz = fileURLToPath(new URL("../../../bin/kibitz.js", import.meta.url));
 const running = readFileSync(new URL("../../../docs/running.md", import.meta.url), "utf8");
-const [, command = ""] = /^(umask 077\nnpx node -e .*)$/m.exec(running) ?? [];
+const [, backUp = ""] = /^kibitz (backup kibitz-backup\.db) /m.exec(running) ?? [];
 
 test("the documented backup of a running server restores its API keys on another server with the same pepper", async () => {
   const settings = { KIBITZ_ACCESS: "public", KIBITZ_KEY_PEPPER: "a pepper of sixteen" };
@@ -18,7 +20,10 @@ test("the documented backup of a running server restores its API keys on another
     return { Authorization: `Bearer ${body.key}` };
   };
   const early = await keyOf("early");
-  execFileSync("bash", ["-c", command.replace("npx node", process.execPath)], { cwd: folder });
+  execFileSync(process.execPath, [kibitz, ...backUp.split(" ")], {
+    cwd: folder,
+    env: { ...process.env, KIBITZ_KEY_PEPPER: settings.KIBITZ_KEY_PEPPER },
+  });
   const late = await keyOf("late");
   await before.stop("SIGKILL");
 
