@@ -30,17 +30,19 @@ interface StoreLogOptions {
   readonly setDegraded?: SetDegraded | undefined;
 }
 
-/** Logs the first failure of a store, and the first success after a failure. */
+/** Logs each cause of a failure once until the store works again, because each cause may need another act of the operator. */
 export function createStoreLog(
   log: Pick<Log, "info" | "warn">,
   { name, meanwhile, setDegraded = () => {} }: StoreLogOptions,
 ): StoreWatch {
   /** Reading and writing a store are separate entries, because a store on a full disk can still be read. */
-  const failing = new Set<string>();
+  const failing = new Map<string, Set<string>>();
   return {
     failed(what, error) {
-      if (!failing.has(what)) {
-        failing.add(what);
+      const causes = failing.get(what) ?? new Set();
+      failing.set(what, causes);
+      if (!causes.has(error)) {
+        causes.add(error);
         setDegraded(true);
         log.warn({ error }, `${name} cannot be ${past[what]}: ${meanwhile}`);
       }
