@@ -30,15 +30,16 @@ const job: SearchJob = {
 const unwatched: EngineWatch = { trace() {}, count() {}, violation: (text) => expect.fail(text) };
 
 /** Runs the virtual clock until the work has ended. */
-async function withSession<T>(
+async function withEngines<T>(
   faults: readonly EngineFault[],
-  work: (session: EngineSession) => Promise<T>,
+  work: (start: () => Promise<EngineSession>) => Promise<T>,
+  watch = unwatched,
 ): Promise<T> {
   const clock = createClock();
   const { signal } = new AbortController();
   const reader = clock.process("node 1");
   const engines = createSimulatedEngines({
-    ...{ node: 1, reader, builds: [build], faults, clock, random: createRandom(1), watch: unwatched },
+    ...{ node: 1, reader, builds: [build], faults, clock, random: createRandom(1), watch },
   });
   let isOver = false;
   const result = reader.run(async () => {
@@ -49,8 +50,7 @@ async function withSession<T>(
         return expect.fail("no engine was found");
       }
       await clock.time.sleep(60_000);
-      await using session = await backend.start(found, signal);
-      return await work(session);
+      return await work(() => backend.start(found, signal));
     } finally {
       isOver = true;
     }
@@ -58,6 +58,12 @@ async function withSession<T>(
   await clock.run(() => isOver);
   return result;
 }
+
+const withSession = <T>(faults: readonly EngineFault[], work: (session: EngineSession) => Promise<T>) =>
+  withEngines(faults, async (start) => {
+    await using session = await start();
+    return await work(session);
+  });
 
 const search = (session: EngineSession, other: Partial<SearchJob> = {}): Promise<SearchDone> =>
   session.search({ ...job, ...other }, new AbortController().signal);
@@ -107,4 +113,29 @@ test.each<readonly [EngineFault, string]>([
   await withSession([fault], async (session) => {
     await expect(search(session)).rejects.toMatchObject({ kind });
   });
+});
+
+test("it is a violation if the server ends many new engines, but not if these engines flood", async () => {
+  const flood: EngineFault = { ...always, times: 10, kind: "engine floods", during: "idle", afterMs: 1 };
+  const violations: string[] = [];
+  const watch = { ...unwatched, violation: (text: string) => void violations.push(text) };
+  const kinds = await withEngines(
+    [flood],
+    async (start) => {
+      const sessions = await Promise.all(Array.from({ length: 10 }, start));
+      return await Promise.all(sessions.map(async ({ exited }) => (await exited)?.kind));
+    },
+    watch,
+  );
+  expect([new Set(kinds), violations]).toEqual([new Set(["flooded"]), []]);
+  await withEngines(
+    [],
+    async (start) => {
+      for (let count = 0; count < 6; count++) {
+        await (await start())[Symbol.asyncDispose]();
+      }
+    },
+    watch,
+  );
+  expect(violations).toEqual(["node 1 has started 6 engines for nothing in 10000 ms"]);
 });

@@ -277,7 +277,7 @@ interface ProcessOptions {
   readonly onSearch: () => void;
   /** Called when the server has asked for a search, and when it has the answer. */
   readonly onAsked: () => void;
-  /** Called if the server ends the process soon after its start, before its first search. */
+  /** Called if the server ends a process that does not flood soon after its start, before its first search. */
   readonly onUnused: () => void;
   readonly onEnd: () => void;
 }
@@ -347,6 +347,7 @@ class SimulatedProcess implements UciTransport {
   #search: Search | undefined;
   #isAsked = false;
   #searches = 0;
+  #hasFlooded = false;
   /** Set if the hash contains an earlier search. */
   #isDirty = false;
   #readyAt = 0;
@@ -404,7 +405,9 @@ class SimulatedProcess implements UciTransport {
     if (!this.#hasEnded) {
       const { clock, name, onUnused, watch } = this.#options;
       watch.trace(() => `${name} is ended by the server ${words[this.#phase]}`);
-      if (this.#phase === "idle" && this.#searches === 0 && clock.now() - this.#readyAt < soonMs) {
+      const isNew = this.#phase === "idle" && this.#searches === 0 && clock.now() - this.#readyAt < soonMs;
+      // The server must end an engine that floods.
+      if (isNew && !this.#hasFlooded) {
         onUnused();
       }
       this.end("outside", this.#options.random.between(1, 20));
@@ -835,6 +838,7 @@ class SimulatedProcess implements UciTransport {
   }
 
   #flood(printed: number): void {
+    this.#hasFlooded = true;
     if (printed < floodMaxLines) {
       this.#print(Array(floodLines).fill(floodLine));
       this.#after(1, () => this.#flood(printed + floodLines));
