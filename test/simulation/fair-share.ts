@@ -36,11 +36,20 @@ export function watchFairShare({ name, service, violation }: FairShareOptions): 
   const { analyze } = analyzer;
   const { enter } = scheduler;
   const waiting = new Set<WaitingSearch>();
-  /** The longest search of each flow. */
+  /** The longest search of each flow, by its expected time when it came, when it started, or while it waited for a slot. */
   const longest = new Map<string, number>();
+  const queued = new Set<Work>();
   let requesting: WaitingSearch | undefined;
 
+  function see({ flow, expectMs }: Work): number {
+    const ms = expectMs();
+    longest.set(flow, Math.max(longest.get(flow) ?? 0, ms));
+    return ms;
+  }
+
   function onStart({ flow, expectMs }: Work, ms: number): void {
+    // A search that waits may have become longer, because the server has learned that such searches take longer.
+    queued.forEach(see);
     for (const search of waiting) {
       if (flow === search.flow || expectMs === search.expectMs) {
         search.ownMs += ms;
@@ -73,20 +82,17 @@ export function watchFairShare({ name, service, violation }: FairShareOptions): 
     if (asker) {
       asker.expectMs = work.expectMs;
     }
-    const see = () => {
-      const ms = work.expectMs();
-      longest.set(flow, Math.max(longest.get(flow) ?? 0, ms));
-      return ms;
-    };
-    const watched = (slot: Awaited<ReturnType<typeof enter>>) => {
-      onStart(work, see());
+    const watched = async (entering: ReturnType<typeof enter>) => {
+      queued.add(work);
+      const slot = await entering.finally(() => queued.delete(work));
+      onStart(work, see(work));
       const { again } = slot;
-      slot.again = async (signal) => watched(await again(signal));
+      slot.again = (signal) => watched(again(signal));
       return slot;
     };
-    see();
+    see(work);
     try {
-      return watched(await enter(work, signal, onWaiting));
+      return await watched(enter(work, signal, onWaiting));
     } catch (error) {
       if (asker && !signal.aborted) {
         // The queue is too long for this search. So it has only the place of the search that it has joined.
