@@ -42,7 +42,7 @@ export const bounds = {
   probe: 5000,
   /** After the last call, nothing is held. */
   quiet: 10_000,
-  /** The number of timers of an idle node that repeat without end, without and with Redis. */
+  /** The number of timers of an idle node that repeat without end, without and with Redis, while Redis executes no command. */
   idleTimers: 2,
   idleTimersOfCluster: 5,
   /** A stop: the searches may run for 15 s, and are answered within 5 s. */
@@ -90,6 +90,8 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
   let summedUp = 0;
 
   const planOf = (number: number) => plans[number - 1] as NodePlan;
+
+  const sleepUntil = (ms: number) => new Promise<void>((resolve) => void clock.at(ms, resolve));
 
   /** The time that a search may take if it waits for nobody. */
   function searchBoundMs({ caller, node }: Call, { movetimeMs }: Pick<SearchPlan, "movetimeMs">): number {
@@ -287,6 +289,10 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
       }
       if (node.active() > 0) {
         violation(`${node.name} is quiet, but works on ${node.active()} calls`);
+      }
+      // A command to Redis has timers until its reply.
+      while (redis.isAsked(node.number)) {
+        await sleepUntil(clock.now() + 1);
       }
       const timers = node.process.timers();
       const timersMax = plans.length === 1 ? bounds.idleTimers : bounds.idleTimersOfCluster;

@@ -31,6 +31,8 @@ interface SimulatedRedis {
   createClient(options: ClientOptions): RedisClient;
   /** Executes a command at once, without a network and without faults. For invariants. */
   look(...command: readonly string[]): Reply;
+  /** True while the node waits for the reply to a command. */
+  isAsked(node: number): boolean;
 }
 
 /** One direction of a connection takes at least the first of these times, and less than their sum. In milliseconds. */
@@ -77,6 +79,8 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
   const inServer = AsyncLocalStorage.snapshot();
   const connections = new Set<Connection>();
   const connected = new Map<number, number>();
+  /** The client of the last process of each node. */
+  const clients = new Map<number, Client>();
   const losses = new Map<RedisFault, number>();
 
   const isActive = (fault: RedisFault) => fault.atMs <= clock.now() && clock.now() < fault.atMs + fault.forMs;
@@ -214,13 +218,14 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
 
   return {
     look: (...command) => executor.execute(command),
+    isAsked: (node) => clients.get(node)?.isAsking === true,
     createClient(clientOptions) {
       const node = Number(/^redis:\/\/node-(\d+)$/.exec(clientOptions.url)?.[1] ?? Number.NaN);
       if (Number.isNaN(node)) {
         throw new Error(`${clientOptions.url} is not the URL of a simulated node`);
       }
       const inNode = AsyncLocalStorage.snapshot();
-      return new Client(clientOptions, {
+      const client = new Client(clientOptions, {
         later: (ms, run) => void inNode(() => clock.at(clock.now() + ms, run)),
         connect(onOpen, onBreak) {
           const count = (connected.get(node) ?? 0) + 1;
@@ -250,6 +255,8 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
           );
         },
       });
+      clients.set(node, client);
+      return client;
     },
   };
 }
@@ -315,6 +322,10 @@ class Client
     super();
     this.#options = options;
     this.#network = network;
+  }
+
+  get isAsking(): boolean {
+    return this.#sent.size > 0;
   }
 
   async connect(): Promise<void> {
