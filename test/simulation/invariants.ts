@@ -23,7 +23,7 @@ import { createTooLong } from "./too-long.ts";
 export const bounds = {
   /** From the end of the client or of its deadline until the call has ended. */
   afterAbort: 500,
-  /** From the end of the last caller of a search until the search has ended. */
+  /** From the end of the last caller of a search until the search has ended: an engine gets 400 ms to stop. */
   unwanted: 500,
   /** A search that waits gets a free slot within this time. */
   unused: 300,
@@ -151,14 +151,16 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
   }
 
   /**
-   * No search runs without a caller who waits for it: a search that everybody has left is stopped. No search waits while a slot
-   * is free. No more searches run than slots, except one short search.
+   * A search that everybody has left ends within `bounds.unwanted`. Callers count until then, because several callers may leave one
+   * after the other, and the engine of each of their searches may hang. No search waits while a slot is free. No more searches run
+   * than slots, except one short search.
    */
   function checkSearches(): void {
     for (const node of ready()) {
       const { slots, running, waiting } = node.status();
+      const since = clock.now() - bounds.unwanted;
       const wanted = node
-        .methods()
+        .methodsSince(since)
         .reduce(
           (sum, { name }) => sum + (name === "EvaluateBatch" || name === "ReviewGame" ? slots + 1 : 1),
           0,
@@ -166,8 +168,8 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
       if (running > slots + 1) {
         violation(`${node.name} runs ${running} searches with ${slots} slots`);
       }
-      const isTooMuch = !node.isPaused() && (running > wanted || (wanted === 0 && waiting > 0));
-      if (isUnwanted(node, isTooMuch, bounds.unwanted)) {
+      const isTooMuch = !node.wasPausedSince(since) && (running > wanted || (wanted === 0 && waiting > 0));
+      if (isUnwanted(node, isTooMuch, 0)) {
         violation(`${node.name} runs ${running} searches, and ${waiting} wait, for ${wanted} callers`);
       }
       const isFree = !node.isPaused() && waiting > 0 && running < slots;

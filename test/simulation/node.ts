@@ -118,6 +118,7 @@ export function startNode({
   const reportCall = createCallLine(log, "none");
   const reportRefused = createRefusalReport(reportCall, ({ address }) => address);
   const active = new Set<SentCall>();
+  const over: { readonly method: DescMethod; readonly endedAt: number }[] = [];
   const connections = new Set<AbortController>();
   /** The calls that have an answer that their client has not read yet. */
   const unread = new Set<SentCall>();
@@ -261,6 +262,7 @@ export function startNode({
     } finally {
       close();
       active.delete(sent);
+      over.push({ method, endedAt: clock.now() });
       // Look later, because work of the call may end a moment after the call.
       observing.run(() =>
         clock.at(clock.now() + listenersMs, () => watch.left(sent.id, listeners(signal) - ownListeners)),
@@ -286,8 +288,9 @@ export function startNode({
     /** Resolves when the process has ended. */
     ended: killed.promise,
     active: () => active.size,
-    /** The methods of the calls that have not ended. */
-    methods: () => [...active].map(({ method }) => method),
+    /** The methods of the calls that have not ended, or have ended after `ms`. */
+    methodsSince: (ms: number) =>
+      [...active, ...over.filter(({ endedAt }) => endedAt > ms)].map(({ method }) => method),
     status: () => service?.scheduler.status() ?? { slots: config.slots, running: 0, waiting: 0 },
     /** The builds that cannot be started. */
     unavailable: () =>
@@ -302,6 +305,7 @@ export function startNode({
       process.pause(ms);
     },
     isPaused: () => clock.now() < pausedUntilMs,
+    wasPausedSince: (ms: number) => ms < pausedUntilMs,
     pausedMs: () => pausedMs,
     serve(sent: SentCall): ServedCall {
       const leaving = new AbortController();
