@@ -133,6 +133,8 @@ export function startNode({
   let running: Engines | undefined;
   let pausedUntilMs = 0;
   let pausedMs = 0;
+  /** True if the log tells the operator to start the server again because of its database. */
+  let asksForRestart = false;
 
   function createLog(): Log {
     const write = (level: string) => (fields: LogFields, message: string) => {
@@ -145,13 +147,12 @@ export function startNode({
           .map(([key, value]) => ` ${key}=${value instanceof Error ? value.stack : value}`);
         watch.trace(() => `${name} logs ${level}: ${message}${about.join("")}`);
       }
-      const { err } = fields;
+      const { err, error } = fields;
+      asksForRestart ||= /kibitz\.db .*start the server again/.test(String(error));
       const isExpected =
         (hasNonsense && isProtocolError(err)) || (hasStoreFault && err instanceof StoreUnavailable);
       if (level === "error" && !isExpected) {
-        watch.violation(
-          `${name} logs an error: ${message} ${err instanceof Error ? err.stack : fields.error}`,
-        );
+        watch.violation(`${name} logs an error: ${message} ${err instanceof Error ? err.stack : error}`);
       }
     };
     return { debug: write("debug"), info: write("info"), warn: write("warn"), error: write("error") };
@@ -298,6 +299,7 @@ export function startNode({
         ?.status()
         .filter(({ available }) => !available)
         .map(({ build }) => `${build.path} ${build.id}`) ?? [],
+    asksForRestart: () => asksForRestart,
     ids: () => running?.catalog.versions.map(({ id }) => id) ?? [],
     pause(ms: number): void {
       pausedUntilMs = clock.now() + ms;

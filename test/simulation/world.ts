@@ -58,6 +58,8 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
   using disk = mountDisk({ faults: diskFaults, clock, watch });
   const nodes = new Map<number, SimulatedNode>();
   const keys = new Map<string, string>();
+  /** The numbers of the nodes on which the operator could not create keys at the last attempt. */
+  const keyless = new Set<number>();
   let calls = 0;
   let probes = 0;
 
@@ -128,11 +130,30 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
         if (node?.state === "ready") {
           await Promise.race([issueKeys(node), node.ended]);
         }
+        keyless.delete(number);
         return;
       } catch (error) {
+        keyless.add(number);
         trace.add(`node ${number} can create no keys: ${error instanceof Error ? error.message : error}`);
         await sleepUntil(clock.now() + restartMs);
       }
+    }
+  }
+
+  /**
+   * If a database was deleted or replaced, its server creates no keys until it starts again, and the keys of the earlier database
+   * are lost. The log says so, and the operator obeys.
+   */
+  async function restartAsTold(node: SimulatedNode): Promise<void> {
+    if (!keyless.has(node.number)) {
+      return;
+    }
+    // Try once more after the last fault.
+    await sleepUntil(clock.now() + restartMs + 1);
+    if (keyless.has(node.number) && node.state === "ready" && node.asksForRestart()) {
+      await stop(node, bounds.stop);
+      await start(node.number).opened;
+      await sleepUntil(clock.now() + restartMs);
     }
   }
 
@@ -305,6 +326,7 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
       ...[...faults, ...diskFaults, ...redisFaults].map(({ atMs, forMs }) => atMs + forMs),
     );
     await sleepUntil(Math.max(clock.now(), lastFaultMs));
+    await Promise.all([...nodes.values()].map(restartAsTold));
     for (const node of nodes.values()) {
       if (node.state === "ready") {
         await useEngines(node);
