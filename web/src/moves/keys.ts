@@ -4,7 +4,7 @@ import type { Page } from "../page.ts";
 import { showHelp } from "./help.tsx";
 
 /** The page ignores keys that are pressed in these elements, because the elements need the keys. */
-const typing = "input:not([type=checkbox], [type=range]), textarea, select, [contenteditable], dialog";
+const typing = "input:not([type=checkbox], [type=range]), textarea, select, [contenteditable], dialog[open]";
 
 const pressable = "button, a, summary, input";
 
@@ -18,14 +18,15 @@ const steps: Readonly<Record<string, Step>> = {
 /** Returns a function that removes the listeners. */
 export function listenToKeys(page: Page): () => void {
   const ended = new AbortController();
-  let isPointing = false;
+  /** Where the pointer was pressed, until a key is pressed. */
+  let pointed: Node | null = null;
   /** The element that has the focus because of a click. It does not get Space, because the eyes are on the board. */
   let clicked: Element | null = null;
   const isClicked = (target: EventTarget | null) => target instanceof Element && target === clicked;
 
   const onKeyDown = (event: KeyboardEvent) => {
     const { target, defaultPrevented } = event;
-    isPointing = false;
+    pointed = null;
     const isTyping = target instanceof Element && target.closest(typing) !== null;
     const isSettingUp = page.address.view.peek() === "set-up";
     if (isTyping && event.key === "Enter") {
@@ -46,18 +47,23 @@ export function listenToKeys(page: Page): () => void {
     }
   };
   const onPointerDown = ({ target }: PointerEvent) => {
-    isPointing = true;
-    const { activeElement } = document;
-    clicked = target instanceof Node && activeElement?.contains(target) ? activeElement : null;
+    pointed = target instanceof Node ? target : null;
+    clicked = isPointedAt(document.activeElement, pointed) ? document.activeElement : null;
   };
   const onFocusIn = ({ target }: FocusEvent) => {
-    clicked = isPointing && target instanceof Element ? target : null;
+    clicked = target instanceof Element && isPointedAt(target, pointed) ? target : null;
   };
   document.addEventListener("keydown", onKeyDown, ended);
   document.addEventListener("keyup", onKeyUp, ended);
   document.addEventListener("pointerdown", onPointerDown, { capture: true, signal: ended.signal });
   document.addEventListener("focusin", onFocusIn, ended);
   return () => ended.abort();
+}
+
+/** False for an element that the page itself has focused, such as the first one of a dialog. */
+function isPointedAt(element: Element | null, pointed: Node | null): boolean {
+  const labels = element instanceof HTMLInputElement ? [...(element.labels ?? [])] : [];
+  return pointed !== null && [element, ...labels].some((one) => one?.contains(pointed));
 }
 
 /** After Enter in a field, the board gets the keys, unless the text is wrong. */
