@@ -1,4 +1,6 @@
 import { describeMove } from "../chess/moves.ts";
+import type { Position } from "../chess/position.ts";
+import type { TableResult } from "../tablebase/results.ts";
 import type { TableAnswer, Tablebase } from "../tablebase/tablebase.ts";
 import type { BeginWork } from "../thread/time-slices.ts";
 import { after } from "../time/time.ts";
@@ -9,6 +11,13 @@ import { type Analysis, bestMoveFromTablebase, type ValidatedRequest, type Warni
  * request, and never rejects.
  */
 export type LookUpTables = (request: ValidatedRequest) => (analysis: Analysis) => Promise<Analysis>;
+
+interface LookUp {
+  /** Aborted when the answer waits no longer for tables that are being verified. */
+  readonly late: AbortController;
+  readonly options: { readonly turn: () => Promise<void>; readonly signal: AbortSignal };
+  readonly probing: Promise<{ readonly value: TableResult } | undefined>;
+}
 
 interface LookUpOptions {
   readonly tablebase: Pick<Tablebase, "mayKnow" | "probe" | "betterMove">;
@@ -41,41 +50,56 @@ export function createLookUpTables({
     if (position.terminal || !tablebase.mayKnow(position)) {
       return asItIs;
     }
-    const late = new AbortController();
-    const options = { turn: beginWork(), signal: late.signal };
-    const probing = known(tablebase.probe(position, options));
-
-    async function withTables(analysis: Analysis): Promise<Analysis> {
-      const result = await probing;
-      const { best } = analysis;
-      if (result === undefined || best === undefined) {
-        return analysis;
-      }
-      const tablebased = { ...analysis, tablebase: result.value };
-      if (weakened) {
-        return tablebased;
-      }
-      const better = await known(
-        tablebase.betterMove(position, best.uci, result.value, { ...options, allowed: searchMoves }),
-      );
-      // If the engine's move cannot be checked, say nothing: a best move must not give away the result that is said.
-      return better === undefined
-        ? analysis
-        : better.value === undefined
-          ? tablebased
-          : withBest(tablebased, better.value);
-    }
-
+    let lookUp = begin(position);
+    let waitMs = maxWaitMs;
     return async (analysis) => {
+      const { late } = lookUp;
       // While the engine searches, tables can be verified without a delay of the answer.
-      const waiting = after(maxWaitMs, () => late.abort()).unref();
+      const waiting = after(waitMs, () => late.abort()).unref();
       try {
-        return await withTables(analysis);
+        return await withTables(analysis, lookUp, searchMoves, weakened);
       } finally {
         waiting.cancel();
+        if (late.signal.aborted) {
+          // A later state of the same search may find the tables verified. It does not wait again.
+          lookUp = begin(position);
+          waitMs = 0;
+        }
       }
     };
   };
+
+  function begin(position: Position): LookUp {
+    const late = new AbortController();
+    const options = { turn: beginWork(), signal: late.signal };
+    return { late, options, probing: known(tablebase.probe(position, options)) };
+  }
+
+  async function withTables(
+    analysis: Analysis,
+    { options, probing }: LookUp,
+    allowed: readonly string[],
+    weakened: boolean,
+  ): Promise<Analysis> {
+    const result = await probing;
+    const { best, request } = analysis;
+    if (result === undefined || best === undefined) {
+      return analysis;
+    }
+    const tablebased = { ...analysis, tablebase: result.value };
+    if (weakened) {
+      return tablebased;
+    }
+    const better = await known(
+      tablebase.betterMove(request.position, best.uci, result.value, { ...options, allowed }),
+    );
+    // If the engine's move cannot be checked, leave out `tablebase`, because the best move must not give away the result in it.
+    return better === undefined
+      ? analysis
+      : better.value === undefined
+        ? tablebased
+        : withBest(tablebased, better.value);
+  }
 }
 
 export async function asItIs(analysis: Analysis): Promise<Analysis> {

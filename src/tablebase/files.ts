@@ -174,7 +174,7 @@ export async function openFiles(
       file.state = { kind: "usable", opened, id };
     } catch (error) {
       setUnusable(file, error, opened?.identity);
-      await opened?.handle.close();
+      await opened?.handle.close().catch(() => {});
     } finally {
       file.verification = undefined;
     }

@@ -157,6 +157,34 @@ describe("the endgame tables", () => {
     expect([analysis.tablebase, analysis.best?.uci]).toEqual([undefined, "e4e1"]);
   });
 
+  test("a later state of a search has the result of tables that were verified after an earlier state", async () => {
+    const verified = Promise.withResolvers<void>();
+    const probe: Tablebase["probe"] = (position, options = {}) =>
+      Promise.race([
+        verified.promise.then(() => tablebase.probe(position, options)),
+        new Promise<Awaited<ReturnType<Tablebase["probe"]>>>((resolve) => {
+          options.signal?.addEventListener("abort", () =>
+            resolve({ kind: "miss", reason: "unverified_table", message: "is being verified" }),
+          );
+        }),
+      ]);
+    const lookUp = createLookUpTables({
+      tablebase: { ...tablebase, probe },
+      beginWork,
+      maxWaitMs: 1,
+      onError: unexpected,
+    });
+    const request = validated({ fen: rookHangs });
+    const analysis = await nodeOf(engineOf(["a1a2"]), { tables: await openTablebase([]) }).analyze(request);
+    const withTables = lookUp(request);
+    expect((await withTables(analysis)).tablebase).toBeUndefined();
+    verified.resolve();
+    await vi.waitFor(async () => {
+      const later = await withTables(analysis);
+      expect([later.tablebase?.category, codesOf(later)]).toEqual(["win", ["best_move_from_tablebase"]]);
+    });
+  });
+
   test("nothing is said if the engine's move cannot be checked, because a best move must not give a result away", async () => {
     const betterMove = async () =>
       ({ kind: "miss", reason: "no_table", message: "there is no table" }) as const;
