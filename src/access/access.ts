@@ -81,7 +81,7 @@ export async function createAccess(options: AccessOptions) {
 
   const memory = createMemoryLimitStore(stores.usage);
   await memory.restore(windowLengths([...builtInPlans, ...options.plans]));
-  const offerKey = createKeyOffer(plans, keysPerDay > 0);
+  const offerKey = createKeyOffer(() => plans, keysPerDay > 0);
   const limits = createLimits(memory, shared?.limits, offerKey);
 
   /** Each look-up of an unknown key adds an error to the error quota of the caller's address. */

@@ -64,9 +64,13 @@ export type OfferKey = (account: Account, reached: ReachedLimit) => KeyOffer | u
 
 export const offerNothing: OfferKey = () => undefined;
 
-/** @param hasSelfService true if callers can create keys of the free plan without the operator */
-export function createKeyOffer(plans: readonly Plan[], hasSelfService: boolean): OfferKey {
+/**
+ * @param plansNow returns the present plans, because the operator can change them while the server runs
+ * @param hasSelfService true if callers can create keys of the free plan without the operator
+ */
+export function createKeyOffer(plansNow: () => readonly Plan[], hasSelfService: boolean): OfferKey {
   return ({ plan: { id } }, reached) => {
+    const plans = plansNow();
     // A node may enforce only a part of a plan.
     const own = plans.find((plan) => plan.id === id && !plan.requiresKey);
     const least = own ? allowedIn(own, reached) : Number.POSITIVE_INFINITY;

@@ -16,7 +16,7 @@ const rateOf = (name: string) =>
 
 describe("a refusal of a caller without a key", () => {
   const account = keyless(keylessPlan);
-  const offerKey = createKeyOffer([keylessPlan, freePlan], true);
+  const offerKey = createKeyOffer(() => [keylessPlan, freePlan], true);
 
   test.each([
     [
@@ -39,6 +39,14 @@ describe("a refusal of a caller without a key", () => {
     expect(error.message.endsWith(` ${words}`)).toBe(true);
   });
 
+  test("names the plans that the operator has set meanwhile", () => {
+    let plans: readonly Plan[] = [keylessPlan, freePlan];
+    const offer = createKeyOffer(() => plans, true);
+    plans = [keylessPlan, { ...freePlan, limits: { ...freePlan.limits, concurrent: 7 } }];
+    const refusal = { code: "concurrency_limited", limit: "concurrent", quota: 2, retryAfterMs: 3 } as const;
+    expect(errorFromRefusal(refusal, { account, offerKey: offer }).message).toContain("7 searches at a time");
+  });
+
   test("says how many searches at a time a key allows", () => {
     const refusal = { code: "concurrency_limited", limit: "concurrent", quota: 2, retryAfterMs: 3 } as const;
     const { message, upgrade } = errorFromRefusal(refusal, { account, offerKey });
@@ -51,7 +59,7 @@ describe("a refusal of a caller without a key", () => {
     const few: Plan = { ...freePlan, limits: { ...freePlan.limits, rates: [minute] } };
     const { message, upgrade } = errorFromRefusal(refusalBy(minute), {
       account,
-      offerKey: createKeyOffer([keylessPlan, few, club], true),
+      offerKey: createKeyOffer(() => [keylessPlan, few, club], true),
     });
     expect(message).toContain(
       'An API key of the plan "club" allows any number of requests: the operator of this service issues keys.',
@@ -59,7 +67,7 @@ describe("a refusal of a caller without a key", () => {
     expect(upgrade).toEqual({ plan: "club", url: "/price" });
     const { upgrade: closed } = errorFromRefusal(refusalBy(rateOf("minute")), {
       account,
-      offerKey: createKeyOffer([keylessPlan, freePlan], false),
+      offerKey: createKeyOffer(() => [keylessPlan, freePlan], false),
     });
     expect(closed).toEqual({ plan: "free", url: "/price" });
   });
