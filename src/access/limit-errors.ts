@@ -88,7 +88,7 @@ export function createKeyOffer(plansNow: () => readonly Plan[], hasSelfService: 
   };
 }
 
-/** The most that a plan allows in a time as long as the reached window: a longer window limits this time too. */
+/** The most that a plan allows during the length of the reached window. Every window of the plan counts, also a longer one. */
 function allowedIn(plan: Plan, reached: ReachedLimit): number {
   if (reached === "concurrent") {
     return plan.limits.concurrent ?? Number.POSITIVE_INFINITY;

@@ -175,7 +175,7 @@ async function enter(
     }
     case "exhausted": {
       const usedUp = windowsFrom(engineTime, answer.engineTime).filter(({ remaining }) => remaining === 0);
-      // A window of requests without room may end later.
+      // A used-up window of requests may end later than the windows of engine time.
       const all = [...usedUp, ...fullOf(answer.requests)];
       return { kind: "refused", refusal: refusalBy(all), windows: windowsOf(answer) };
     }

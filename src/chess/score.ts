@@ -89,7 +89,7 @@ function opposite(number: number): number {
   return 0 - number;
 }
 
-/** The category is the word of the API. */
+/** `category` is the word of the API, such as `cursed_win`. */
 interface TablebaseResult extends KnownResult {
   readonly category: string;
 }

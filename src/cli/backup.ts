@@ -38,7 +38,7 @@ export const backupCommand: Command = {
   },
 };
 
-/** More ids would fill the terminal. */
+/** The largest number of key ids in the report. More would fill the terminal. */
 const shownMax = 100;
 
 export const restoreCommand: Command = {

@@ -7,7 +7,7 @@ import type { Config } from "./settings.ts";
 
 export const defaultMetricsPort = 9464;
 
-/** True if the service could not listen beside the metrics. */
+/** True if the service and the metrics would use the same port of the same address. */
 export function isPortOfService(
   { host, port, metricsHost }: Pick<Config, "host" | "port" | "metricsHost">,
   metricsPort: number,
