@@ -1,10 +1,10 @@
 import { readdirSync } from "node:fs";
-import { describe, expect, type TestContext, test } from "vitest";
+import { beforeAll, describe, expect, type TestContext, test } from "vitest";
 import { post } from "../contract/protocols/post.ts";
 import { rowsWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { useApp } from "../support/running-app.ts";
-import { tablesFolder } from "../support/tables.ts";
+import { tablesFolder, verifyTablesOf } from "../support/tables.ts";
 import type { Program } from "./language.ts";
 import { languages } from "./languages/index.ts";
 import { examples } from "./places.ts";
@@ -22,6 +22,9 @@ const app = useApp({
   KIBITZ_QUEUE_MAX_WAIT_MS: "600000",
   KIBITZ_SYZYGY: tablesFolder,
 });
+
+// A look-up in a table that is not verified yet is refused for a second, and the examples wait.
+beforeAll(() => verifyTablesOf(app.url));
 
 const programs = languages.flatMap(({ needs, examples }) => rowsWith(needs, ...examples));
 
