@@ -49,12 +49,12 @@ describeWith("chromium")("an engine without depth", () => {
         reviews.push(request.postData() ?? "");
       }
     });
-    expect(await fields(page).depth.count()).toBe(0);
+    await expect.poll(() => fields(page).depth.count()).toBe(0);
     await fields(page).nodes.fill("20");
     await page.getByLabel("A game in PGN").fill("1. e4 e5 *");
     await page.getByRole("button", { name: "Review the game" }).click();
     const isReviewed = async () => {
-      await page.getByText(/Equal searches of this engine may differ/).waitFor();
+      await page.getByText("This engine may judge a position differently the next time.").waitFor();
       await page.getByText(/Lc0.*, 20 nodes, 3 positions$/).waitFor();
     };
     await isReviewed();
