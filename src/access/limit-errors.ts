@@ -50,7 +50,7 @@ interface LimitErrorOptions {
   readonly offer?: KeyOffer | undefined;
 }
 
-/** What a key would change for a caller without a key. */
+/** The advantage of a key for a caller without a key. */
 interface KeyOffer {
   readonly plan: string;
   readonly url: string;

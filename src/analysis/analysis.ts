@@ -98,7 +98,7 @@ export interface Analysis extends Omit<SearchResult, "best" | "endedBy"> {
   readonly request: ValidatedRequest;
   /** Undefined if and only if the game is over. `lines` is empty in this case. */
   readonly best: MoveDescription | undefined;
-  /** What endgame tables know of the position. Undefined if they do not know it, or if the game is over. */
+  /** The result in the endgame tables. Undefined if they do not know the position, or if the game is over. */
   readonly tablebase: TableResult | undefined;
   readonly queueMs: number;
   readonly stopReason: StopReason | undefined;

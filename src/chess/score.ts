@@ -99,7 +99,7 @@ interface SummaryInput {
   readonly score: Score;
   readonly bestMoveSan: string | undefined;
   readonly terminal: Terminal | undefined;
-  /** What endgame tables know. The category `draw` is a draw without the fifty-move rule. */
+  /** The result in the endgame tables. The category `draw` is a draw without the fifty-move rule. */
   readonly tablebase: TablebaseResult | undefined;
   readonly turn: Color;
 }

@@ -260,7 +260,7 @@ export function refusalKind(code: ErrorCode): "wrong" | "early" | "other" {
     return "early";
   }
   // 501 is also a mistake of the client: an unknown method or an unknown transfer coding.
-  // That no table knows a position is a result: a client cannot know it before.
+  // A position that no table knows is no mistake of the client, because the client cannot know the tables.
   const isMistake =
     code === "unimplemented" ||
     (status >= 400 && status < 500 && status !== 401 && code !== "not_in_tablebase");

@@ -14,7 +14,7 @@ export interface Evaluation extends Probe {
 export interface RankedMove {
   readonly move: LegalMove;
   readonly san: string;
-  /** Of the position after the move, for the side to move there. */
+  /** The evaluation of the position after the move, for the side to move there. */
   readonly evaluation: Evaluation;
   readonly zeroing: boolean;
   /** True if the position after the move has occurred twice before, or if the side that loses can then reach such a position. */

@@ -19,7 +19,7 @@ export interface TableResult {
 export interface TableMove {
   readonly uci: string;
   readonly san: string;
-  /** Of the position after the move, for the side to move there. */
+  /** The category of the position after the move, for the side to move there. */
   readonly category: Category;
   readonly dtzPlies: number | undefined;
   /** True for a capture or a pawn move. */

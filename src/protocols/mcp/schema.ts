@@ -70,9 +70,9 @@ export const result = {
     mate: { type: ["integer", "null"], description: "Moves to mate, + is White's." },
     win_percent: { type: "number", description: "White's chances, 0 to 100." },
   }),
-  /** What endgame tables know for certain. */
+  /** The result of the position in the endgame tables. */
   tablebase: nullable(objectSchema({ ...tableResult, men: { type: "integer" } })),
-  /** What endgame tables know of the position after a move. */
+  /** The result of the position after a move in the endgame tables. */
   tablebaseAfter: nullable(objectSchema(tableResult)),
   gameOver: nullable(objectSchema({ reason: text, winner: nullable(text), result: text })),
 } satisfies Record<string, Schema>;

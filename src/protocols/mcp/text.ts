@@ -70,7 +70,7 @@ export function scoreText({ cp, mate, bound, win_percent: winPercent }: PlainSco
   return `${isWhite ? "White" : "Black"} ${limit}+${pawns.replace("-", "")}`;
 }
 
-/** What endgame tables know of a position, in plain JSON. */
+/** The result of a position in the endgame tables, in plain JSON. */
 export interface PlainTablebase {
   readonly category: string;
   readonly winner: "white" | "black" | null;
