@@ -7,7 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { buildPage } from "../test/page/support/build-page.ts";
 import { launchChromium } from "../test/page/support/launch-chromium.ts";
 import { analysisScene, type Scene, scenes } from "../test/page/support/scenes.ts";
-import { findChromium } from "../test/support/find-chromium.ts";
+import { findChromium } from "../test/support/find-browser.ts";
 import { quickestSettings } from "../test/support/quickest-settings.ts";
 import { type Server, startServer } from "../test/support/start-server.ts";
 

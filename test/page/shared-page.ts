@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { TestProject } from "vitest/node";
-import { findChromium } from "../support/find-chromium.ts";
+import { findChromium } from "../support/find-browser.ts";
 import { quickestSettings } from "../support/quickest-settings.ts";
 import { startServer } from "../support/start-server.ts";
 import { buildPage } from "./support/build-page.ts";

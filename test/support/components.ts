@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { isInstalled as isDeployToolInstalled } from "../cluster/deploy-tools.ts";
 import { isInstalled } from "../tools/go-tools.ts";
 import { isInstalled as isLc0Installed } from "../tools/lc0.ts";
-import { findChromium } from "./find-chromium.ts";
+import { findChromium, findFirefox } from "./find-browser.ts";
 import { canLimitMemory } from "./memory-limit.ts";
 import { nativeStockfish } from "./native-stockfish.ts";
 import { redisServer } from "./start-redis.ts";
@@ -31,6 +31,7 @@ export const components = {
     isHere: () => nativeStockfish() !== undefined,
   },
   chromium: { name: "Chromium", debian: "chromium", isHere: () => findChromium() !== undefined },
+  firefox: { name: "Firefox", debian: "firefox-esr", isHere: () => findFirefox() !== undefined },
   "util-linux": {
     name: "prlimit, chrt and setpriv",
     debian: "util-linux",

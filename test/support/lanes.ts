@@ -109,9 +109,9 @@ const table = {
     options: { ...oneByOne, maxConcurrency: 6 },
   },
   page: {
-    about: "test/page: the page in a Chromium, against a running service",
+    about: "test/page: the page in Chromium, and its main uses in Firefox, against a running service",
     files: ["test/page/**/*.test.ts"],
-    needs: ["chromium"],
+    needs: ["chromium", "firefox"],
     start: ["test/page/shared-page.ts"],
     // One process reads what all files import.
     options: { ...oneByOne, isolate: false },

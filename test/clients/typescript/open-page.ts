@@ -4,7 +4,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { chromium } from "playwright-core";
-import { findChromium } from "../../support/find-chromium.ts";
+import { findChromium } from "../../support/find-browser.ts";
 
 /**
  * Opens the page of the example in Chromium and prints the text of the page. The page has another origin than the service, so

@@ -1,5 +1,5 @@
 import { type Browser, type BrowserServer, chromium } from "playwright-core";
-import { findChromium } from "../../support/find-chromium.ts";
+import { findChromium } from "../../support/find-browser.ts";
 
 /**
  * Starts Chromium without a window.

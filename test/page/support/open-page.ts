@@ -47,14 +47,19 @@ export interface OpenOptions {
   readonly prepare?: (page: Page) => Promise<void> | void;
 }
 
-/** @param service the page's service. The default is the service that `npm run lane -- page` starts for all test files. */
-export function usePage(service: { readonly url: string } = sharedService): UsedPage {
+/**
+ * @param service the page's service. The default is the service that `npm run lane -- page` starts for all test files.
+ * @param launch starts the browser. The default is the Chromium of all test files.
+ */
+export function usePage(
+  service: { readonly url: string } = sharedService,
+  launch: () => Promise<Browser> = useChromium,
+): UsedPage {
   let browser: Browser | undefined;
   const tabs = new Map<string, Page>();
 
   beforeAll(async () => {
-    const shared = inject("sharedPage");
-    browser = await (shared === undefined ? launchChromium() : chromium.connect(shared.chromium));
+    browser = await launch();
   });
   afterAll(async () => {
     for (const tab of tabs.values()) {
@@ -113,7 +118,12 @@ export function usePage(service: { readonly url: string } = sharedService): Used
   };
 }
 
-const sharedService = {
+function useChromium(): Promise<Browser> {
+  const shared = inject("sharedPage");
+  return shared === undefined ? launchChromium() : chromium.connect(shared.chromium);
+}
+
+export const sharedService = {
   get url() {
     return inject("sharedPage")?.url ?? expect.fail("this lane has no service for all files");
   },

@@ -1,7 +1,7 @@
 import { type Browser, chromium, type Page } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { startFen } from "../../protocols/json/serve-gateway.ts";
-import { findChromium } from "../../support/find-chromium.ts";
+import { findChromium } from "../../support/find-browser.ts";
 import { describeWith } from "../../support/needs.ts";
 import { useApp } from "../../support/running-app.ts";
 
