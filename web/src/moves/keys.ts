@@ -40,12 +40,6 @@ export function listenToKeys(page: Page): () => void {
       event.preventDefault();
     }
   };
-  const onKeyUp = (event: KeyboardEvent) => {
-    // Firefox presses a button when the key is released.
-    if (event.key === " " && isClicked(event.target) && isAnalysis(page)) {
-      event.preventDefault();
-    }
-  };
   const onPointerDown = ({ target }: PointerEvent) => {
     pointed = target instanceof Node ? target : null;
     clicked = isPointedAt(document.activeElement, pointed) ? document.activeElement : null;
@@ -54,7 +48,6 @@ export function listenToKeys(page: Page): () => void {
     clicked = target instanceof Element && isPointedAt(target, pointed) ? target : null;
   };
   document.addEventListener("keydown", onKeyDown, ended);
-  document.addEventListener("keyup", onKeyUp, ended);
   document.addEventListener("pointerdown", onPointerDown, { capture: true, signal: ended.signal });
   document.addEventListener("focusin", onFocusIn, ended);
   return () => ended.abort();
