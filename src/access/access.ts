@@ -168,6 +168,7 @@ const noKeys: KeyStore = {
   list: async () => [],
   revoke: async () => false,
   update: async () => undefined,
+  replace: storesNone,
   touch: async () => {},
   prune: async () => 0,
   countByPlan: async () => new Map(),

@@ -61,7 +61,8 @@ export function createKeyIssuer({ keys, pepper, onEnded = () => {}, now = wall }
     const key = createApiKey();
     const hash = hashOfApiKey(key, pepper);
     const times = { createdAt: now(), lastUsedAt: undefined, revokedAt: undefined, expiresAt };
-    return { key, record: { id: uuidv7(), hash, name, plan, issuedTo, account, ...times } };
+    const record = { id: uuidv7(), hash, name, plan, issuedTo, account, replacedBy: undefined, ...times };
+    return { key, record };
   }
 
   return {
@@ -90,26 +91,28 @@ export function createKeyIssuer({ keys, pepper, onEnded = () => {}, now = wall }
     },
     /**
      * Creates a key of the same account with the same name, plan and end. The earlier key ends after `overlapMs`, or at its own
-     * end if that is earlier. Resolves with undefined if the key is unknown, revoked or expired.
+     * end if that is earlier. Resolves with undefined if the key is unknown, revoked, expired, or was already replaced: the next
+     * key would end with the overlap of the first replacement.
      */
     async rotate(id: string, expiry: KeyExpiry, overlapMs = 0): Promise<NewKey | undefined> {
-      const earlier = await keys.findById(id);
-      if (earlier === undefined || earlier.revokedAt !== undefined || expiry.hasExpired(earlier)) {
-        return undefined;
+      // Read the key again if another command has changed it meanwhile, so that the next key gets the changed values.
+      for (;;) {
+        const earlier = await keys.findById(id);
+        const isValid = earlier?.revokedAt === undefined && earlier?.replacedBy === undefined;
+        if (earlier === undefined || !isValid || expiry.hasExpired(earlier)) {
+          return undefined;
+        }
+        const { name, plan, issuedTo, expiresAt, account = id } = earlier;
+        const rotated = newKey({ name, plan, issuedTo, expiresAt, account });
+        const end =
+          overlapMs === 0
+            ? { revokedAt: now() }
+            : { expiresAt: Math.min(now() + overlapMs, expiresAt ?? Number.POSITIVE_INFINITY) };
+        if (await keys.replace(earlier, rotated.record, end)) {
+          onEnded(id);
+          return rotated;
+        }
       }
-      // End the earlier key last: if the process ends between the two steps, two valid keys are better than none.
-      const { name, plan, issuedTo, expiresAt, account = id } = earlier;
-      const rotated = newKey({ name, plan, issuedTo, expiresAt, account });
-      await keys.createAll([rotated.record]);
-      if (overlapMs === 0) {
-        await keys.revoke(id, now());
-      } else {
-        await keys.update(id, {
-          expiresAt: Math.min(now() + overlapMs, expiresAt ?? Number.POSITIVE_INFINITY),
-        });
-      }
-      onEnded(id);
-      return rotated;
     },
     update: (id: string, change: KeyChange) => keys.update(id, change),
     async revoke(id: string): Promise<boolean> {

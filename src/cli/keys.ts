@@ -306,24 +306,27 @@ function onlyArguments({ positionals }: CommandInput, count: 0 | 1, what = "the 
   return argument;
 }
 
-/** Returns the error for a key that is unknown, revoked or expired. */
+/** Returns the error for a key that is unknown, revoked or expired, or was already replaced. */
 async function whyInvalid(id: string, { keys, expiry }: Opened): Promise<UsageError> {
   const known = await keys.findById(id);
   const name = JSON.stringify(id);
   if (known === undefined) {
     return new UsageError(`there is no valid key ${name}; kibitz keys list shows the ids`);
   }
-  return known.revokedAt === undefined
-    ? new UsageError(
-        `the key ${name} has expired (${dateOf(expiry.expiresAt(known))}); kibitz keys create makes a new one`,
-      )
+  const anew = "kibitz keys create makes a new one";
+  if (known.revokedAt !== undefined) {
+    return new UsageError(`the key ${name} was revoked (${dateOf(known.revokedAt)}), and stays so; ${anew}`);
+  }
+  const end = dateOf(expiry.expiresAt(known));
+  return known.replacedBy === undefined || expiry.hasExpired(known)
+    ? new UsageError(`the key ${name} has expired (${end}); ${anew}`)
     : new UsageError(
-        `the key ${name} was revoked (${dateOf(known.revokedAt)}), and stays so; kibitz keys create makes a new one`,
+        `the key ${name} was replaced by ${known.replacedBy}, and is valid until ${end}; rotate the key that replaced it, or end this one with kibitz keys revoke`,
       );
 }
 
 function jsonOf(record: KeyRecord, expiry: KeyExpiry) {
-  const { id, name, plan, createdAt, lastUsedAt, revokedAt, account } = record;
+  const { id, name, plan, createdAt, lastUsedAt, revokedAt, account, replacedBy } = record;
   return {
     id,
     name: name ?? null,
@@ -333,6 +336,7 @@ function jsonOf(record: KeyRecord, expiry: KeyExpiry) {
     revoked_at: timeOf(revokedAt),
     expires_at: timeOf(expiry.expiresAt(record)),
     account: account ?? null,
+    replaced_by: replacedBy ?? null,
   };
 }
 

@@ -32,6 +32,7 @@ function lineOfKey(record: KeyRecord, pepperCheck: string): string {
     revoked_at: timeOf(revokedAt),
     expires_at: timeOf(record.expiresAt),
     account: record.account ?? null,
+    replaced_by: record.replacedBy ?? null,
     pepper_check: pepperCheck,
   };
   return `${JSON.stringify(json)}\n`;
@@ -85,7 +86,7 @@ interface Imported {
 }
 
 async function importKey(keys: KeyStore, record: KeyRecord): Promise<Imported> {
-  const { id, hash, plan, revokedAt, expiresAt } = record;
+  const { id, hash, plan, revokedAt, expiresAt, replacedBy } = record;
   const there = (await keys.findById(id)) ?? (await keys.findByHash(hash));
   if (there === undefined) {
     await keys.create(record);
@@ -103,9 +104,14 @@ async function importKey(keys: KeyStore, record: KeyRecord): Promise<Imported> {
     const why = `was left out: its plan is "${there.plan}" here, and "${plan}" in the file; kibitz keys update changes the plan`;
     return { kind: "conflict", why };
   }
-  if (expiresAt !== undefined && expiresAt < (there.expiresAt ?? Number.POSITIVE_INFINITY)) {
-    await keys.update(id, { expiresAt });
-    return { kind: "same", why: `now ends at ${timeOf(expiresAt)}, as in the file` };
+  const isEarlier = expiresAt !== undefined && expiresAt < (there.expiresAt ?? Number.POSITIVE_INFINITY);
+  if (isEarlier || replacedBy !== there.replacedBy) {
+    const changed = await keys.update(id, { endsBy: expiresAt, replacedBy });
+    // The key was revoked here, or another command has just brought its end forward.
+    const isShorter = changed !== undefined && changed.before.expiresAt !== changed.after.expiresAt;
+    return isShorter
+      ? { kind: "same", why: `now ends at ${timeOf(expiresAt)}, as in the file` }
+      : { kind: "same" };
   }
   return { kind: "same" };
 }
@@ -147,11 +153,11 @@ async function linesFrom(lines: AsyncIterable<string>): Promise<readonly Exporte
 }
 
 function exportedKeyFrom(line: string): ExportedKey | undefined {
-  // An older Kibitz writes no `expires_at`, `account` and `pepper_check`.
-  const older = { expires_at: null, account: null, pepper_check: null };
+  // An older Kibitz writes no `expires_at`, `account`, `replaced_by` and `pepper_check`.
+  const older = { expires_at: null, account: null, replaced_by: null, pepper_check: null };
   const fields: Readonly<Record<string, unknown>> = { ...older, ...fieldsOf(line) };
   const { id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at } = fields;
-  const { expires_at, account, pepper_check: pepperCheck } = fields;
+  const { expires_at, account, replaced_by: replacedBy, pepper_check: pepperCheck } = fields;
   const [createdAt = Number.NaN, lastUsedAt, revokedAt, expiresAt] = [
     created_at,
     last_used_at,
@@ -167,6 +173,7 @@ function exportedKeyFrom(line: string): ExportedKey | undefined {
     (name === null || isText(name)) &&
     (issued_to === null || isText(issued_to)) &&
     (account === null || isText(account)) &&
+    (replacedBy === null || isText(replacedBy)) &&
     (pepperCheck === null || isText(pepperCheck)) &&
     ![createdAt, lastUsedAt, revokedAt, expiresAt].some(Number.isNaN);
   if (!isValid) {
@@ -183,6 +190,7 @@ function exportedKeyFrom(line: string): ExportedKey | undefined {
     revokedAt,
     expiresAt,
     account: account ?? undefined,
+    replacedBy: replacedBy ?? undefined,
   };
   return { record, pepperCheck: pepperCheck ?? undefined };
 }

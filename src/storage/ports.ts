@@ -70,6 +70,8 @@ export interface KeyRecord {
   readonly expiresAt: number | undefined;
   /** The id of the first key of the account, if this key replaced another key. All keys of an account share their limits. */
   readonly account: string | undefined;
+  /** The id of the key that replaced this key. A key is replaced only once. */
+  readonly replacedBy: string | undefined;
 }
 
 /** A field that is undefined stays unchanged. Null removes the value. */
@@ -77,7 +79,13 @@ export interface KeyChange {
   readonly name?: string | null | undefined;
   readonly plan?: string | undefined;
   readonly expiresAt?: number | null | undefined;
+  /** The key ends at this time, or at its own end if that is earlier. */
+  readonly endsBy?: number | undefined;
+  readonly replacedBy?: string | undefined;
 }
+
+/** How a key ends that was replaced: at once, or later. */
+type KeyEnd = { readonly revokedAt: number } | { readonly expiresAt: number };
 
 export interface ChangedKey {
   readonly before: KeyRecord;
@@ -140,6 +148,11 @@ export interface KeyStore {
   revoke(id: string, at: number): Promise<boolean>;
   /** Resolves with undefined, and changes nothing, if the key does not exist or is revoked. */
   update(id: string, change: KeyChange): Promise<ChangedKey | undefined>;
+  /**
+   * Stores `next`, and ends the key `earlier`. Changes nothing and resolves with false if the key does not exist, was replaced
+   * or revoked, or has another name, plan or end than `earlier`.
+   */
+  replace(earlier: KeyRecord, next: KeyRecord, end: KeyEnd): Promise<boolean>;
   /** `uses` maps the id of a key to the time of its last use. A time before the stored time is ignored. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>;
   /** Deletes at most `max` ended keys. Resolves with the number of deleted keys. */

@@ -38,6 +38,7 @@ test("kibitz keys creates, lists, rotates and revokes keys", async () => {
     revoked_at: null,
     expires_at: null,
     account: null,
+    replaced_by: null,
   });
 
   const rotated = JSON.parse((await keys("rotate", id, "--json")).stdout);
@@ -161,6 +162,14 @@ test("kibitz keys create --count prints one key a line, and kibitz keys rotate -
   expect(Math.abs(overlapMs - 7 * 86_400_000)).toBeLessThan(60_000);
   expect(rotated.stderr).toContain(`the earlier key ${id} is valid until ${earlier.expires_at.slice(0, 10)}`);
   expect((await ask("list")).stdout).toMatch(new RegExp(`^${id} .* valid until `, "m"));
+  expect(earlier.replaced_by).toBe(later.id);
+  const before = await ask("list");
+  expect(await ask("rotate", id, "--overlap", "14d")).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringContaining(`was replaced by ${later.id}`),
+  });
+  expect(await ask("list")).toEqual(before);
 });
 
 test("in a folder without a database, kibitz keys update, rotate, revoke, list and export fail and create nothing", async () => {

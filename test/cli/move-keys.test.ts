@@ -157,6 +157,23 @@ describeWith("redis")("keys that are copied between stores", () => {
     expect((await keys(to, "list")).stdout).toContain("valid until 2100-01-01");
   });
 
+  test("kibitz keys import brings that a key was replaced, so that it is not replaced again", async () => {
+    const [from, to] = [inSqlite("replaced"), { ...inRedis(), KIBITZ_REDIS_PREFIX: "replaced:" }];
+    const { id } = JSON.parse((await keys(from, "create", "--json")).stdout);
+    await importing(to, await keys(from, "export"));
+    const next = JSON.parse((await keys(from, "rotate", id, "--overlap", "1d", "--json")).stdout);
+    const exported = await keys(from, "export");
+    expect(await importing(to, exported)).toMatchObject({
+      code: 0,
+      stdout: "1 key imported, 0 revoked, 1 there already, 0 left out\n",
+    });
+    expect((await keys(to, "export")).stdout).toBe(exported.stdout);
+    expect(await keys(to, "rotate", id)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining(`was replaced by ${next.id}`),
+    });
+  });
+
   test("kibitz keys update, rotate --overlap and create --count work with keys in Redis", async () => {
     const redisHere = { ...inRedis(), KIBITZ_REDIS_PREFIX: "changed:" };
     const created = (await keys(redisHere, "create", "--json", "--count", "1000")).stdout.trim().split("\n");

@@ -12,6 +12,7 @@ export function keyRecord(fields: Partial<KeyRecord> & { readonly id: string }):
     revokedAt: undefined,
     expiresAt: undefined,
     account: undefined,
+    replacedBy: undefined,
     ...fields,
   };
 }
@@ -44,6 +45,7 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
         lastUsedAt: 1_700_000_000_001,
         expiresAt: 1_800_000_000_001,
         account: "plain",
+        replacedBy: "other",
       });
       for (const record of [plain, full]) {
         expect(await store.create(record)).toEqual({ kind: "created" });
@@ -151,6 +153,51 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.update("nobody", { plan: "gold" })).toBeUndefined();
       expect(await store.findById("nobody")).toBeUndefined();
       expect(await store.countByPlan()).toEqual(new Map());
+    });
+
+    test(`an update in ${name} can only bring an earlier end with endsBy`, async () => {
+      const store = create();
+      await store.create(keyRecord({ id: "a" }));
+      expect(await store.update("a", { endsBy: 200 })).toMatchObject({ after: { expiresAt: 200 } });
+      expect(await store.update("a", { endsBy: 300 })).toMatchObject({ after: { expiresAt: 200 } });
+      expect(await store.update("a", { endsBy: 100, replacedBy: "b" })).toMatchObject({
+        after: { expiresAt: 100, replacedBy: "b" },
+      });
+      expect(await store.findById("a")).toEqual(keyRecord({ id: "a", expiresAt: 100, replacedBy: "b" }));
+      expect(await store.prune({ endedBefore: 101, unusedSince: 0 }, 1)).toBe(1);
+    });
+
+    test(`a key in ${name} is replaced only if it is as it was read, and never twice`, async () => {
+      const store = create();
+      const first = keyRecord({ id: "a", name: "mine", expiresAt: 500 });
+      const next = keyRecord({ id: "b", account: "a" });
+      await store.create(first);
+      for (const other of [
+        { name: undefined },
+        { plan: "gold" },
+        { expiresAt: undefined },
+        { expiresAt: 501 },
+        { id: "c" },
+      ]) {
+        expect(await store.replace({ ...first, ...other }, next, { revokedAt: 100 })).toBe(false);
+      }
+      expect(await store.list()).toEqual([first]);
+      expect(await store.replace({ ...first, lastUsedAt: 7 }, next, { expiresAt: 100 })).toBe(true);
+      const replaced = { ...first, expiresAt: 100, replacedBy: "b" };
+      expect(await store.findById("a")).toEqual(replaced);
+      expect(await store.findByHash("hash of b")).toEqual(next);
+      for (const read of [first, replaced]) {
+        const third = keyRecord({ id: "c" });
+        expect(await store.replace(read, third, { revokedAt: 100 })).toBe(false);
+      }
+      const last = keyRecord({ id: "d" });
+      expect(await store.replace(next, last, { revokedAt: 100 })).toBe(true);
+      expect(await store.findById("b")).toEqual({ ...next, revokedAt: 100, replacedBy: "d" });
+      await store.revoke("d", 200);
+      expect(await store.replace(last, keyRecord({ id: "e" }), { expiresAt: 300 })).toBe(false);
+      expect(await store.findById("d")).toEqual({ ...last, revokedAt: 200 });
+      expect((await store.list()).map(({ id }) => id).toSorted()).toEqual(["a", "b", "d"]);
+      expect(await store.prune({ endedBefore: 101, unusedSince: 0 }, 9)).toBe(2);
     });
 
     test(`the key store in ${name} keeps its pepper check until all keys are revoked`, async () => {

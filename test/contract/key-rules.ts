@@ -137,12 +137,43 @@ export function testKeyRules(name: string, create: () => KeyStore): void {
         (await issuer.rotate(id, expiry, overlapMs))?.record ?? expect.fail("it is not valid");
       const second = await rotate(first.id, dayMs);
       expect(second).toMatchObject({ name: "bot", plan: "gold", expiresAt, account: first.id });
-      expect(await keys.findById(first.id)).toEqual({ ...first, expiresAt: clock.now + dayMs });
+      const replacedBy = second.id;
+      expect(await keys.findById(first.id)).toEqual({ ...first, replacedBy, expiresAt: clock.now + dayMs });
       const third = await rotate(second.id, 30 * dayMs);
-      expect(await keys.findById(second.id)).toEqual(second);
+      expect(await keys.findById(second.id)).toEqual({ ...second, replacedBy: third.id });
       const last = await rotate(third.id);
       expect(await keys.findById(third.id)).toMatchObject({ revokedAt: clock.now });
       expect([first, second, third, last].map(subjectOfKey)).toEqual(Array(4).fill(first.id));
+    });
+
+    test(`a key is replaced only once, also if several commands try at once, with the keys in ${name}`, async () => {
+      const { keys, issuer, expiry } = open();
+      for (const overlapMs of [0, dayMs]) {
+        const first = recordOf(await issuer.issue({ name: "bot", plan: "gold" }));
+        const before = (await keys.list()).length;
+        const rotated = await Promise.all(
+          Array.from({ length: 5 }, () => issuer.rotate(first.id, expiry, overlapMs)),
+        );
+        expect(rotated.filter((one) => one !== undefined)).toMatchObject([
+          { record: { account: first.id, expiresAt: undefined } },
+        ]);
+        expect(await issuer.rotate(first.id, expiry, 2 * dayMs)).toBeUndefined();
+        expect(await keys.list()).toHaveLength(before + 1);
+      }
+    });
+
+    test(`a key that is updated while it is replaced loses no change, with the keys in ${name}`, async () => {
+      const { keys, issuer, expiry } = open();
+      for (let round = 0; round < 10; round++) {
+        const { id } = recordOf(await issuer.issue({ name: undefined, plan: "free" }));
+        const [changed, rotated] = await Promise.all([
+          issuer.update(id, { plan: "gold" }),
+          issuer.rotate(id, expiry),
+        ]);
+        // An update after the replacement finds a revoked key, and says so.
+        expect(rotated?.record.plan).toBe(changed === undefined ? "free" : "gold");
+        expect(await keys.findById(rotated?.record.id ?? "")).toEqual(rotated?.record);
+      }
     });
 
     test(`a full store deletes only some of its ended keys at once, with the keys in ${name}`, async () => {

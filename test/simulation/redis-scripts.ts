@@ -6,6 +6,7 @@ import {
   findByHashScript,
   pepperScript,
   pruneScript,
+  replaceScript,
   revokeScript,
   touchScript,
   updateScript,
@@ -312,7 +313,16 @@ const createAll: Script = (call, [keys = ""], [json = ""]) => {
   return 1;
 };
 
-const update: Script = (call, [keys = ""], [id = "", json = ""]) => {
+function indexEnd(call: Call, keys: string, id: string): void {
+  const expiresAt = textOf(call("HGET", `${keys}id:${id}`, "expires_at"));
+  if (expiresAt === null) {
+    call("ZREM", `${keys}expires`, id);
+  } else {
+    call("ZADD", `${keys}expires`, expiresAt, id);
+  }
+}
+
+const update: Script = (call, [keys = ""], [id = "", json = "", endsBy = ""]) => {
   const key = `${keys}id:${id}`;
   if (call("EXISTS", key) === 0 || call("HGET", key, "revoked_at") !== null) {
     return [];
@@ -326,12 +336,47 @@ const update: Script = (call, [keys = ""], [id = "", json = ""]) => {
     }
   }
   const expiresAt = textOf(call("HGET", key, "expires_at"));
-  if (expiresAt === null) {
-    call("ZREM", `${keys}expires`, id);
-  } else {
-    call("ZADD", `${keys}expires`, expiresAt, id);
+  if (endsBy !== "" && (expiresAt === null || Number(endsBy) < Number(expiresAt))) {
+    call("HSET", key, "expires_at", endsBy);
   }
+  indexEnd(call, keys, id);
   return [before, call("HGETALL", key)];
+};
+
+interface ReplaceArguments {
+  readonly earlier: {
+    readonly id: string;
+    readonly plan: string;
+    readonly name?: string;
+    readonly expires_at?: number;
+  };
+  readonly next: Made;
+  readonly ending: { readonly revoked_at: number } | { readonly expires_at: number };
+}
+
+const replace: Script = (call, [keys = ""], [json = ""]) => {
+  const { earlier, next: made, ending }: ReplaceArguments = JSON.parse(json);
+  const { id } = earlier;
+  const key = `${keys}id:${id}`;
+  const known = textsOf(call("HMGET", key, "plan", "name", "expires_at", "revoked_at", "replaced_by"));
+  const end = earlier.expires_at === undefined ? null : whole(earlier.expires_at);
+  const isSame = known[0] === earlier.plan && known[1] === (earlier.name ?? null) && known[2] === end;
+  if (!isSame || known[3] !== null || known[4] !== null) {
+    return "changed";
+  }
+  if (isKept(call, keys, made)) {
+    return "taken";
+  }
+  keep(call, keys, made);
+  call("HSET", key, "replaced_by", made.id);
+  if ("revoked_at" in ending) {
+    call("HSET", key, "revoked_at", whole(ending.revoked_at));
+    call("ZADD", `${keys}revoked`, whole(ending.revoked_at), id);
+  } else {
+    call("HSET", key, "expires_at", whole(ending.expires_at));
+  }
+  indexEnd(call, keys, id);
+  return "replaced";
 };
 
 const revoke: Script = (call, [keys], [id = "", at = ""]) => {
@@ -393,6 +438,7 @@ const scripts: ReadonlyMap<string, Script> = new Map([
   [createScript.sha1, create],
   [createAllScript.sha1, createAll],
   [updateScript.sha1, update],
+  [replaceScript.sha1, replace],
   [
     findByHashScript.sha1,
     (call, [keys], [hash]) => {

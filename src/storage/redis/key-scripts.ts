@@ -89,6 +89,18 @@ local function keep(made)
 end
 `;
 
+/** Lua: indexes the end of a key, after its fields have changed. */
+const indexEnd = `
+local function indexEnd(id)
+  local expiresAt = redis.call('HGET', keys .. 'id:' .. id, 'expires_at')
+  if expiresAt then
+    redis.call('ZADD', keys .. 'expires', expiresAt, id)
+  else
+    redis.call('ZREM', keys .. 'expires', id)
+  end
+end
+`;
+
 /**
  * Argument: JSON with the record and `IssueTerms`. Returns a `kind` of `Issued`, or `taken` if the id or hash already exists.
  */
@@ -170,13 +182,13 @@ return 1
 );
 
 /**
- * Arguments: the id, and JSON with the fields to change. The value false removes a field. Returns the record before and after the
- * change, or an empty list if the key does not exist or is revoked.
+ * Arguments: the id, JSON with the fields to change, and the latest end of the key, or an empty text. The value false removes a
+ * field. Returns the record before and after the change, or an empty list if the key does not exist or is revoked.
  */
 export const updateScript = redisScript(
   "update_key",
-  `${prelude}
-local id = ARGV[1]
+  `${prelude}${indexEnd}
+local id, endsBy = ARGV[1], ARGV[3]
 local key = keys .. 'id:' .. id
 if redis.call('EXISTS', key) == 0 or redis.call('HGET', key, 'revoked_at') then
   return {}
@@ -190,12 +202,45 @@ for field, value in pairs(cjson.decode(ARGV[2])) do
   end
 end
 local expiresAt = redis.call('HGET', key, 'expires_at')
-if expiresAt then
-  redis.call('ZADD', keys .. 'expires', expiresAt, id)
-else
-  redis.call('ZREM', keys .. 'expires', id)
+if endsBy ~= '' and (not expiresAt or tonumber(endsBy) < tonumber(expiresAt)) then
+  redis.call('HSET', key, 'expires_at', endsBy)
 end
+indexEnd(id)
 return {before, record(id)}
+`,
+);
+
+/**
+ * Argument: JSON with the earlier key (id, name, plan, end), the record of the next key, and the ending of the earlier key (end or
+ * time of revocation). Returns `replaced`, `changed` if the earlier key is not as given, was replaced or revoked, or `taken` if the
+ * id or hash of the next key already exists.
+ */
+export const replaceScript = redisScript(
+  "replace_key",
+  `${prelude}${indexEnd}
+local asked = cjson.decode(ARGV[1])
+local earlier, made, ending = asked.earlier, asked.next, asked.ending
+local id = earlier.id
+local key = keys .. 'id:' .. id
+local known = redis.call('HMGET', key, 'plan', 'name', 'expires_at', 'revoked_at', 'replaced_by')
+local isSame = known[1] == earlier.plan and known[2] == (earlier.name or false)
+  and known[3] == (earlier.expires_at and whole(earlier.expires_at) or false)
+if not isSame or known[4] or known[5] then
+  return 'changed'
+end
+if isKept(made) then
+  return 'taken'
+end
+keep(made)
+redis.call('HSET', key, 'replaced_by', made.id)
+if ending.revoked_at then
+  redis.call('HSET', key, 'revoked_at', whole(ending.revoked_at))
+  redis.call('ZADD', keys .. 'revoked', whole(ending.revoked_at), id)
+else
+  redis.call('HSET', key, 'expires_at', whole(ending.expires_at))
+end
+indexEnd(id)
+return 'replaced'
 `,
 );
 

@@ -13,6 +13,7 @@ import {
   findByHashScript,
   pepperScript,
   pruneScript,
+  replaceScript,
   revokeScript,
   touchScript,
   updateScript,
@@ -84,11 +85,22 @@ export function createRedisKeyStore(redis: Redis): KeyStore {
     },
     list,
     revoke: async (id, at) => (await write(revokeScript, [id, at])) === 1,
-    async update(id, { name, plan, expiresAt }) {
+    async update(id, { name, plan, expiresAt, endsBy, replacedBy }) {
       const removed = (value: string | number | null | undefined) => (value === null ? false : value);
-      const change = { name: removed(name), plan, expires_at: removed(expiresAt) };
-      const [before, after] = listOf(await write(updateScript, [id, JSON.stringify(change)])).map(recordFrom);
+      const change = { name: removed(name), plan, expires_at: removed(expiresAt), replaced_by: replacedBy };
+      const reply = await write(updateScript, [id, JSON.stringify(change), endsBy ?? ""]);
+      const [before, after] = listOf(reply).map(recordFrom);
       return before && after && { before, after };
+    },
+    async replace({ id, name, plan, expiresAt }, next, end) {
+      const { record } = argumentsFrom(next, undefined);
+      const ending = "revokedAt" in end ? { revoked_at: end.revokedAt } : { expires_at: end.expiresAt };
+      const asked = { earlier: { id, name, plan, expires_at: expiresAt }, next: record, ending };
+      const outcome = await write(replaceScript, [JSON.stringify(asked)]);
+      if (outcome === "taken") {
+        throw new Error("a key with this id or hash is kept already");
+      }
+      return outcome === "replaced";
     },
     async touch(uses) {
       const all = [...uses];
@@ -130,6 +142,7 @@ function argumentsFrom(record: KeyRecord, terms: IssueTerms | undefined) {
       revoked_at: record.revokedAt,
       expires_at: record.expiresAt,
       account: record.account,
+      replaced_by: record.replacedBy,
       network: network?.name,
       wish: idempotencyKey === undefined ? undefined : `=${idempotencyKey}`,
     },
@@ -173,5 +186,6 @@ function recordFrom(reply: unknown): KeyRecord | undefined {
         revokedAt: numberOf("revoked_at"),
         expiresAt: numberOf("expires_at"),
         account: fields.get("account"),
+        replacedBy: fields.get("replaced_by"),
       };
 }

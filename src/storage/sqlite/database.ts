@@ -53,6 +53,7 @@ const migrations: readonly string[] = [
   `ALTER TABLE api_key ADD COLUMN expires_at INTEGER;
    ALTER TABLE api_key ADD COLUMN account TEXT;
    CREATE INDEX api_key_expires ON api_key (expires_at) WHERE expires_at IS NOT NULL;`,
+  "ALTER TABLE api_key ADD COLUMN replaced_by TEXT;",
 ];
 
 export function databaseFile(folder: string): string {

@@ -5,8 +5,9 @@ import { type Database, readDatabase } from "./database.ts";
 export function createSqliteKeyStore(database: Database): KeyStore {
   const insert = database.prepare(
     `INSERT INTO api_key
-       (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at, expires_at, account, issued_within, idempotency_key)
-     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
+       (id, hash, name, plan, created_at, issued_to, last_used_at, revoked_at, expires_at, account, replaced_by,
+        issued_within, idempotency_key)
+     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
   );
   const window = "created_at > :since AND created_at < :until ORDER BY created_at DESC LIMIT 1";
   const nthOfAddress = database.prepare(
@@ -25,7 +26,14 @@ export function createSqliteKeyStore(database: Database): KeyStore {
   const byId = database.prepare("SELECT * FROM api_key WHERE id = ?");
   const all = database.prepare("SELECT * FROM api_key ORDER BY created_at, id");
   const revoke = database.prepare("UPDATE api_key SET revoked_at = coalesce(revoked_at, ?) WHERE id = ?");
-  const change = database.prepare("UPDATE api_key SET name = ?, plan = ?, expires_at = ? WHERE id = ?");
+  const change = database.prepare(
+    "UPDATE api_key SET name = ?, plan = ?, expires_at = ?, replaced_by = ? WHERE id = ?",
+  );
+  const end = database.prepare(
+    `UPDATE api_key SET revoked_at = :revokedAt, expires_at = :endsAt, replaced_by = :nextId
+     WHERE id = :id AND revoked_at IS NULL AND replaced_by IS NULL
+       AND name IS :name AND plan = :plan AND expires_at IS :expiresAt`,
+  );
   const plans = database.prepare(
     "SELECT plan, count(*) AS count FROM api_key WHERE revoked_at IS NULL GROUP BY plan",
   );
@@ -113,7 +121,7 @@ export function createSqliteKeyStore(database: Database): KeyStore {
   }
 
   function add(record: KeyRecord, terms?: IssueTerms): void {
-    const { id, hash, name, plan, createdAt, issuedTo, lastUsedAt, revokedAt, expiresAt, account } = record;
+    const { id, hash, name, plan, createdAt, issuedTo, lastUsedAt, revokedAt, expiresAt } = record;
     insert.run(
       id,
       hash,
@@ -124,7 +132,8 @@ export function createSqliteKeyStore(database: Database): KeyStore {
       lastUsedAt ?? null,
       revokedAt ?? null,
       expiresAt ?? null,
-      account ?? null,
+      record.account ?? null,
+      record.replacedBy ?? null,
       terms?.network?.name ?? null,
       terms?.idempotencyKey ?? null,
     );
@@ -159,7 +168,7 @@ export function createSqliteKeyStore(database: Database): KeyStore {
     findById: (id) => database.read(() => recordFromRow(byId.get(id))),
     list: () => database.read(() => all.all().flatMap((row) => recordFromRow(row) ?? [])),
     revoke: (id, at) => database.write(() => revoke.run(at, id).changes > 0),
-    update: (id, { name, plan, expiresAt }) =>
+    update: (id, { name, plan, expiresAt, endsBy, replacedBy }) =>
       database.write(() => {
         const before = recordFromRow(byId.get(id));
         if (before === undefined || before.revokedAt !== undefined) {
@@ -169,10 +178,21 @@ export function createSqliteKeyStore(database: Database): KeyStore {
           ...before,
           name: changed(before.name, name),
           plan: plan ?? before.plan,
-          expiresAt: changed(before.expiresAt, expiresAt),
+          expiresAt: earlierOf(changed(before.expiresAt, expiresAt), endsBy),
+          replacedBy: replacedBy ?? before.replacedBy,
         };
-        change.run(after.name ?? null, after.plan, after.expiresAt ?? null, id);
+        change.run(after.name ?? null, after.plan, after.expiresAt ?? null, after.replacedBy ?? null, id);
         return { before, after };
+      }),
+    replace: ({ id, name = null, plan, expiresAt = null }, next, ending) =>
+      database.write(() => {
+        const [revokedAt, endsAt] =
+          "revokedAt" in ending ? [ending.revokedAt, expiresAt] : [null, ending.expiresAt];
+        if (end.run({ id, name, plan, expiresAt, revokedAt, endsAt, nextId: next.id }).changes === 0) {
+          return false;
+        }
+        add(next);
+        return true;
       }),
     touch: (uses) =>
       database.write(() => {
@@ -228,6 +248,10 @@ function changed<T>(before: T | undefined, value: T | null | undefined): T | und
   return value === undefined ? before : (value ?? undefined);
 }
 
+function earlierOf(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
+}
+
 type Row = ReturnType<ReturnType<Database["prepare"]>["get"]>;
 
 /** Also reads rows of older databases, which lack columns. */
@@ -246,6 +270,7 @@ function recordFromRow(row: Row): KeyRecord | undefined {
       revokedAt: numberOf(row.revoked_at),
       expiresAt: numberOf(row.expires_at),
       account: textOf(row.account),
+      replacedBy: textOf(row.replaced_by),
     }
   );
 }

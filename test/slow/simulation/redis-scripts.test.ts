@@ -7,8 +7,10 @@ import {
   findByHashScript,
   pepperScript,
   pruneScript,
+  replaceScript,
   revokeScript,
   touchScript,
+  updateScript,
 } from "../../../src/storage/redis/key-scripts.ts";
 import {
   addScript,
@@ -102,6 +104,26 @@ function randomCall(random: Random, nowMs: number, entries: string[]): Call {
     }),
     () => ({ script: findByHashScript, keys: ["keys:"], args: [`h${random.int(9)}`] }),
     () => ({ script: revokeScript, keys: ["keys:"], args: [id(), at()] }),
+    () => ({
+      script: updateScript,
+      keys: ["keys:"],
+      args: [
+        id(),
+        JSON.stringify({ name: random.pick([undefined, false, "Bobby ♟"]), expires_at: optional(at()) }),
+        random.pick(["", at()]),
+      ],
+    }),
+    () => ({
+      script: replaceScript,
+      keys: ["keys:"],
+      args: [
+        JSON.stringify({
+          earlier: { id: id(), plan: "free", name: optional("Bobby ♟"), expires_at: optional(at()) },
+          next: randomKey(random, { id: id(), at: at(), hash: `h${random.int(9)}` }).record,
+          ending: random.pick([{ revoked_at: at() }, { expires_at: at() }]),
+        }),
+      ],
+    }),
     () => ({ script: touchScript, keys: ["keys:"], args: [id(), at(), id(), at()] }),
     () => ({ script: pruneScript, keys: ["keys:"], args: [at(), at(), random.int(3)] }),
     () => ({ script: pepperScript, keys: ["keys:"], args: [random.pick(["p", "q"])] }),
