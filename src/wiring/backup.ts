@@ -1,19 +1,16 @@
 import { randomUUID } from "node:crypto";
-import {
-  chownSync,
-  closeSync,
-  existsSync,
-  fsyncSync,
-  lstatSync,
-  openSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from "node:fs";
+import { closeSync, existsSync, lstatSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { checkValueOf } from "../access/keys.ts";
 import { copyDatabase } from "../storage/sqlite/copy-database.ts";
-import { databaseFile, hasHeader, makeFolder, StoreUnusable } from "../storage/sqlite/database.ts";
+import {
+  databaseFile,
+  hasHeader,
+  keepOwner,
+  makeFolder,
+  StoreUnusable,
+  syncToDisk,
+} from "../storage/sqlite/database.ts";
 import { readSqliteKeys } from "../storage/sqlite/key-store.ts";
 import { DatabaseInUse, linkOrRename, replaceDatabase } from "../storage/sqlite/replace-database.ts";
 import { noDatabase } from "./access.ts";
@@ -48,10 +45,10 @@ async function writeNewFile(file: string, write: (temporary: string) => Promise<
   try {
     await withTemporary(file, async (temporary) => {
       await write(temporary);
-      sync(temporary);
+      syncToDisk(temporary);
       linkOrRename(temporary, file);
     });
-    sync(dirname(resolve(file)));
+    syncToDisk(dirname(resolve(file)));
   } catch (error) {
     throw new BackupError(`${file} cannot be written: ${(error as Error).message}`, { cause: error });
   }
@@ -64,19 +61,9 @@ async function withTemporary(file: string, use: (temporary: string) => Promise<v
     closeSync(openSync(temporary, "wx", 0o600));
     await use(temporary);
   } finally {
-    for (const end of ["", "-journal", "-wal", "-shm"]) {
+    for (const end of ["", "-journal", "-wal", "-shm", "-earlier"]) {
       rmSync(temporary + end, { force: true });
     }
-  }
-}
-
-/** Waits until the content is on the disk. */
-function sync(path: string): void {
-  const fd = openSync(path, "r");
-  try {
-    fsyncSync(fd);
-  } finally {
-    closeSync(fd);
   }
 }
 
@@ -108,13 +95,20 @@ export async function restoreDatabase({ dataDir, keyPepper }: Config, file: stri
     await withTemporary(database, async (temporary) => {
       await copyDatabase(file, temporary);
       keepOwner(temporary, existsSync(database) ? database : dataDir);
-      sync(temporary);
+      syncToDisk(temporary);
       earlier = replaceDatabase(database, temporary);
     });
-    sync(dirname(database));
   } catch (error) {
     const wayOut = error instanceof DatabaseInUse ? ": stop the server first" : "";
     throw new BackupError(`${(error as Error).message}${wayOut}. Nothing was changed.`, { cause: error });
+  }
+  try {
+    syncToDisk(dirname(database));
+  } catch (error) {
+    throw new BackupError(
+      `${database} is restored${earlier === undefined ? "" : `, and the earlier database is ${earlier}`}, but nobody knows if this is on the disk: ${(error as Error).message}`,
+      { cause: error },
+    );
   }
   const valid = new Set(records.filter(({ revokedAt }) => revokedAt === undefined).map(({ id }) => id));
   return {
@@ -123,16 +117,6 @@ export async function restoreDatabase({ dataDir, keyPepper }: Config, file: stri
     count: records.length,
     validAgain: revokedIn(earlier).filter((id) => valid.has(id)),
   };
-}
-
-/** The server may run as another user than the one who restores. */
-function keepOwner(file: string, like: string): void {
-  const { uid, gid } = statSync(like);
-  try {
-    chownSync(file, uid, gid);
-  } catch {
-    // Ignore the failure: only root can give files to other users.
-  }
 }
 
 function readCopy(file: string) {

@@ -1,9 +1,11 @@
 import {
   accessSync,
   chmodSync,
+  chownSync,
   closeSync,
   constants,
   existsSync,
+  fsyncSync,
   mkdirSync,
   openSync,
   readSync,
@@ -255,6 +257,26 @@ export function restrictToOwner(file: string): void {
     chmodSync(file, 0o600);
   } catch {
     // Ignore the failure: the file belongs to another user, who has given access to the file on purpose.
+  }
+}
+
+/** The server may run as another user than the one who restores. */
+export function keepOwner(file: string, like: string): void {
+  const { uid, gid } = statSync(like);
+  try {
+    chownSync(file, uid, gid);
+  } catch {
+    // Ignore the failure: only root can give files to other users.
+  }
+}
+
+/** Waits until the content of the file or folder is on the disk. */
+export function syncToDisk(path: string): void {
+  const fd = openSync(path, "r");
+  try {
+    fsyncSync(fd);
+  } finally {
+    closeSync(fd);
   }
 }
 

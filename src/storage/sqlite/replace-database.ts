@@ -1,6 +1,6 @@
-import { existsSync, linkSync, renameSync } from "node:fs";
+import { constants, copyFileSync, existsSync, linkSync, renameSync, rmSync, statSync } from "node:fs";
 import { DatabaseSync } from "node:sqlite";
-import { hasHeader, inodeOf, isBusy, isDamaged } from "./database.ts";
+import { hasHeader, inodeOf, isBusy, isDamaged, keepOwner, syncToDisk } from "./database.ts";
 
 /** Another process has the database open. */
 export class DatabaseInUse extends Error {}
@@ -12,28 +12,36 @@ const lockMaxMs = 1000;
 
 /**
  * Puts the database `copy` into the place of `file`. Returns the new name of the earlier database, or undefined if there was none.
- * Throws DatabaseInUse. If the process is killed, either the earlier database or the copy is in place.
+ * Throws DatabaseInUse. If a step fails, everything is as before, except that a file `COPY-earlier` may be left. If the process is
+ * killed, either the earlier database or the copy is in place.
  */
 export function replaceDatabase(file: string, copy: string): string | undefined {
-  if (!existsSync(file)) {
-    // Files of a database that was deleted would be read as part of the copy.
-    const aside = besides.some((end) => existsSync(file + end)) ? asideOf(file) : undefined;
-    moveBesides(file, aside);
+  const isThere = existsSync(file);
+  using _ = isThere ? lockAlone(file) : undefined;
+  // Files of a database that was deleted would be read as part of the copy.
+  if (!isThere && !besides.some((end) => existsSync(file + end))) {
     linkOrRename(copy, file);
-    return aside;
+    return undefined;
   }
-  const lock = lockAlone(file);
-  try {
-    const aside = asideOf(file);
-    if (!existsSync(aside)) {
-      linkOrRename(file, aside);
+  const aside = asideOf(file);
+  using undo = new DisposableStack();
+  if (isThere && !existsSync(aside)) {
+    linkOrCopy(file, aside, `${copy}-earlier`);
+    undo.defer(() => rmSync(aside));
+  }
+  for (const end of besides) {
+    if (existsSync(file + end)) {
+      renameSync(file + end, aside + end);
+      undo.defer(() => renameSync(aside + end, file + end));
     }
-    moveBesides(file, aside);
-    renameSync(copy, file);
-    return aside;
-  } finally {
-    lock?.close();
   }
+  if (isThere) {
+    renameSync(copy, file);
+  } else {
+    linkOrRename(copy, file);
+  }
+  undo.move();
+  return aside;
 }
 
 /**
@@ -78,14 +86,6 @@ function asideOf(file: string): string {
   }
 }
 
-function moveBesides(file: string, aside: string | undefined): void {
-  for (const end of besides) {
-    if (aside !== undefined && existsSync(file + end)) {
-      renameSync(file + end, aside + end);
-    }
-  }
-}
-
 /** Gives the file a second name that must not exist. Some file systems have no second names: there, the file loses its first name. */
 export function linkOrRename(from: string, to: string): void {
   try {
@@ -96,4 +96,23 @@ export function linkOrRename(from: string, to: string): void {
     }
     renameSync(from, to);
   }
+}
+
+/** Gives the file a second name, or copies the file if the file system has no second names. The file keeps its first name. */
+function linkOrCopy(from: string, to: string, temporary: string): void {
+  try {
+    linkSync(from, to);
+    return;
+  } catch (error) {
+    if (existsSync(to)) {
+      throw error;
+    }
+  }
+  copyFileSync(from, temporary, constants.COPYFILE_EXCL);
+  keepOwner(temporary, from);
+  syncToDisk(temporary);
+  if (statSync(temporary).size !== statSync(from).size) {
+    throw new Error(`${from} was not copied completely`);
+  }
+  renameSync(temporary, to);
 }
