@@ -3,6 +3,7 @@ import { type BigIntStats, constants } from "node:fs";
 import { type FileHandle, open, readdir, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { LRUCache } from "lru-cache";
+import { now } from "../time/time.ts";
 import { checksumOf, chunkBytes, chunksMax } from "./checksum.ts";
 import { DamagedTable } from "./damaged-table.ts";
 import { createHasher, startHashThread } from "./hasher.ts";
@@ -50,13 +51,21 @@ interface TableFile {
   content: string;
   state: FileState;
   verification: Promise<void> | undefined;
+  /** The number of verifications that have failed since the last one that succeeded. */
+  failures: number;
 }
 
-type FileState =
-  | { readonly kind: "unknown" }
-  | UsableFile
-  /** `identity` is the version that is damaged. Undefined for another problem, which may pass. */
-  | { readonly kind: "unusable"; readonly identity: string | undefined; readonly problem: string };
+type FileState = { readonly kind: "unknown" } | UsableFile | UnusableFile;
+
+interface UnusableFile {
+  readonly kind: "unusable";
+  /** The version that has the problem. Undefined if the file could not be opened. */
+  readonly identity: string | undefined;
+  /** False for a problem that may pass. */
+  readonly isDamaged: boolean;
+  readonly problem: string;
+  readonly failedAt: number;
+}
 
 /** A version of a file that stays open. The keys of the cache are made of its `id`. */
 interface UsableFile {
@@ -76,6 +85,8 @@ const pageBytes = 4096;
 /** No file has so many pages. */
 const pagesMax = 2 ** 32;
 const headPage = pagesMax - 1;
+/** The pause before a file is verified again. It doubles with each failure. */
+const pauseMs = { first: 1000, max: 60_000 };
 /** To read all of a larger table would take minutes. */
 export const verifiedMenMax = 5;
 const suffixes: readonly (readonly [string, TableKind])[] = [
@@ -114,7 +125,8 @@ export async function openFiles(
         if (material && !files.has(keyOf(material.name, kind))) {
           const path = join(folder, name);
           const state: FileState = { kind: "unknown" };
-          const file: TableFile = { path, material, kind, content: "", state, verification: undefined };
+          const rest = { content: "", state, verification: undefined, failures: 0 };
+          const file: TableFile = { path, material, kind, ...rest };
           files.set(keyOf(material.name, kind), file);
           await readContent(file).catch((error) => setUnusable(file, error));
         }
@@ -122,15 +134,12 @@ export async function openFiles(
     }
   }
 
-  /** Reports the problem if it is new. If the version `identity` is not damaged, a later attempt may succeed. */
+  /** Reports the problem if it is new. */
   function setUnusable(file: TableFile, error: unknown, identity?: string): void {
     const problem = problemOf(error);
     const isKnown = file.state.kind === "unusable" && file.state.problem === problem;
-    file.state = {
-      kind: "unusable",
-      identity: error instanceof DamagedTable ? identity : undefined,
-      problem,
-    };
+    const isDamaged = error instanceof DamagedTable;
+    file.state = { kind: "unusable", identity, isDamaged, problem, failedAt: now() };
     if (!isKnown && !isClosed) {
       onProblem(file.path, problem);
     }
@@ -172,7 +181,9 @@ export async function openFiles(
       }
       file.content = await contentOf(opened);
       file.state = { kind: "usable", opened, id };
+      file.failures = 0;
     } catch (error) {
+      file.failures++;
       setUnusable(file, error, opened?.identity);
       await opened?.handle.close().catch(() => {});
     } finally {
@@ -196,15 +207,25 @@ export async function openFiles(
     }
   }
 
+  /** A verification reads a whole file, so a file that has failed is not verified again at every look-up. */
+  async function mayBeUsable(
+    { path, failures }: TableFile,
+    { identity, isDamaged, failedAt }: UnusableFile,
+  ): Promise<boolean> {
+    const present = await stat(path, { bigint: true }).then(identityOf, () => undefined);
+    if (present !== identity && (identity === undefined || failures <= 1)) {
+      // The file may have been repaired.
+      return true;
+    }
+    const pause = Math.min(pauseMs.max, pauseMs.first * 2 ** Math.max(0, failures - 1));
+    return (present !== identity || !isDamaged) && now() - failedAt >= pause;
+  }
+
   /** Returns a version that is verified, after a wait if necessary. */
   async function verified(file: TableFile, signal: AbortSignal | undefined): Promise<UsableFile> {
-    if (file.state.kind === "unusable") {
-      const { identity, problem } = file.state;
-      // The file may have been repaired.
-      const now = await stat(file.path, { bigint: true }).then(identityOf, () => undefined);
-      if (identity === now && identity !== undefined) {
-        throw missOf(file, problem);
-      }
+    const { state: before } = file;
+    if (before.kind === "unusable" && !(await mayBeUsable(file, before))) {
+      throw missOf(file, before.problem);
     }
     if (file.state.kind !== "usable") {
       await waitFor(startVerification(file), signal, file.path);

@@ -13,7 +13,8 @@ import {
 } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
+import { startHashThread } from "../../src/tablebase/hasher.ts";
 import { openTablebase } from "../../src/tablebase/tablebase.ts";
 import { positionOf } from "../chess/validated.ts";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
@@ -119,6 +120,34 @@ test("a file that is overwritten while it is open is a miss at the next read, an
   expect(await tablebase.probe(rookWins)).toMatchObject(unusable);
   expect(await tablebase.probe(rookWins)).toMatchObject(unusable);
   writeFileSync(file, readFileSync(join(intact, "KRvK.rtbw")));
+  expect(await tablebase.probe(rookWins)).toMatchObject(win);
+});
+
+test("a table that is written for a long time is not verified at every look-up", async () => {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+  const folder = copyOfTables();
+  const file = join(folder, "KRvK.rtbw");
+  let hashes = 0;
+  const tablebase = await openTablebase([folder], {
+    startThread() {
+      const thread = startHashThread();
+      const post = thread.postMessage.bind(thread);
+      thread.postMessage = (...args: Parameters<typeof post>) => {
+        hashes++;
+        post(...args);
+      };
+      return thread;
+    },
+  });
+  onTestFinished(() => tablebase[Symbol.asyncDispose]());
+  for (let count = 0; count < 20; count++) {
+    change(file, (bytes) => bytes.fill(count, 100, 190));
+    expect(await tablebase.probe(rookWins)).toMatchObject(unusable);
+  }
+  expect(hashes).toBe(2);
+  writeFileSync(file, readFileSync(join(intact, "KRvK.rtbw")));
+  vi.advanceTimersByTime(2000);
   expect(await tablebase.probe(rookWins)).toMatchObject(win);
 });
 
