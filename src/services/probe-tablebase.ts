@@ -21,6 +21,8 @@ export interface ProbeOptions {
 type Probe = Implementation<typeof AnalysisService>["methods"]["probeTablebase"];
 const { probeTablebase } = AnalysisService.method;
 
+const retryMs = { min: 1000, max: 30_000 };
+
 export function createProbe({
   tablebase,
   tablesMaxWaitMs,
@@ -43,7 +45,7 @@ export function createProbe({
     if (answer.kind === "miss" && answer.reason === "unverified_table") {
       // Not counted, because the service has failed.
       throw new KibitzError("starting", "A table that the position needs is being verified.", {
-        retryAfterMs: 1000,
+        retryAfterMs: retryAfter(answer),
       });
     }
     if (!isPaid) {
@@ -59,6 +61,14 @@ export function createProbe({
       moves: moves.map(messageFromTableMove),
     };
   };
+}
+
+/**
+ * The service verifies all tables that the position needs. Nobody knows for how long, because each table may need others: a caller
+ * that waits as long as the verification has lasted asks a few times at most, and waits at most twice as long as necessary.
+ */
+function retryAfter({ verifyingMs = 0 }: UnknownPosition): number {
+  return Math.min(retryMs.max, Math.max(retryMs.min, verifyingMs));
 }
 
 /** Does not name the path of a file, which concerns only the operator. */

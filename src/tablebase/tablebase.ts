@@ -3,6 +3,7 @@ import { parseFen } from "chessops/fen";
 import { trackHistory } from "../chess/history.ts";
 import { moveFromText, uciFromMove } from "../chess/moves.ts";
 import type { Position } from "../chess/position.ts";
+import { turn as nextTurn, now } from "../time/time.ts";
 import { type FilesOptions, openFiles } from "./files.ts";
 import { blackBit, keyOfBoard, keyOfCodes, type Material, piecesOf } from "./material.ts";
 import { type MissReason, TableMiss } from "./miss.ts";
@@ -49,7 +50,10 @@ interface BetterMoveOptions extends ProbeOptions {
 interface ProbeOptions {
   /** Awaited between moves, so that many probes do not block the event loop. */
   readonly turn?: () => Promise<void>;
-  /** If it is aborted while a table is being verified, the answer is the miss `unverified_table`. */
+  /**
+   * If it is aborted while a table is being verified, the answer is the miss `unverified_table`. Then all tables that the position
+   * needs are verified, although nobody waits for them, so that a later look-up finds them.
+   */
   readonly signal?: AbortSignal;
 }
 
@@ -60,6 +64,8 @@ export interface UnknownPosition {
   readonly reason: MissReason;
   /** In lower case and without a full stop. Contains the path of a file that is unusable. */
   readonly message: string;
+  /** For how many milliseconds the tables of these pieces are already being verified, if they are. */
+  readonly verifyingMs?: number;
 }
 
 /** Opens the tables in these folders. A folder that cannot be read is a problem, and the others are used. */
@@ -75,6 +81,8 @@ export async function openTablebase(
     byPieces.set(keyOfCodes(material.codes), { material, isSwapped: false });
   }
   const menMax = Math.max(2, ...files.listed.map(({ men }) => men));
+  /** When the verification of the tables began, by the pieces in a position. */
+  const verifyingSince = new Map<number, number>();
 
   function tablesFor({ turn = async () => {}, signal }: ProbeOptions): Tables {
     return {
@@ -105,6 +113,36 @@ export async function openTablebase(
     }
   }
 
+  async function answerOf<T>({ board }: Position, find: () => Promise<T>): Promise<TableAnswer<T>> {
+    try {
+      return { kind: "known", value: await find() };
+    } catch (error) {
+      if (error instanceof TableMiss) {
+        const { reason, message } = error;
+        const miss = { kind: "miss", reason, message } as const;
+        return reason === "unverified_table" ? { ...miss, verifyingMs: verifyAll(board) } : miss;
+      }
+      throw error;
+    }
+  }
+
+  /** Looks up all moves, so that each table that they need is verified. Returns for how long this has been running. */
+  function verifyAll(board: Chess): number {
+    const pieces = keyOfBoard(board.board);
+    const since = verifyingSince.get(pieces);
+    if (since !== undefined) {
+      return now() - since;
+    }
+    verifyingSince.set(pieces, now());
+    const tables = tablesFor({ turn: nextTurn });
+    evaluate(board, tables)
+      .then((evaluation) => rankMoves(board, noOccurrences, evaluation, tables))
+      // Ignore the failure: a look-up that somebody waits for fails too, and reports the failure.
+      .catch(() => {})
+      .finally(() => verifyingSince.delete(pieces));
+    return 0;
+  }
+
   return {
     summary() {
       const materials = files.materials();
@@ -120,12 +158,12 @@ export async function openTablebase(
       return board.occupied.size() <= menMax && castles.castlingRights.isEmpty();
     },
     probe: (position, probeOptions = {}) =>
-      answerOf(async () => {
+      answerOf(position, async () => {
         requireKnown(position);
         return resultFrom(position.board, await evaluatePosition(position, tablesFor(probeOptions)));
       }),
     probeMoves: (position, probeOptions = {}) =>
-      answerOf(async () => {
+      answerOf(position, async () => {
         requireKnown(position);
         const tables = tablesFor(probeOptions);
         const evaluation = await evaluatePosition(position, tables);
@@ -138,7 +176,7 @@ export async function openTablebase(
         };
       }),
     betterMove: (position, uci, known, { allowed = [], ...probeOptions } = {}) =>
-      answerOf(async () => {
+      answerOf(position, async () => {
         requireKnown(position);
         const { board, chess960 } = position;
         const tables = tablesFor(probeOptions);
@@ -160,16 +198,7 @@ export async function openTablebase(
   };
 }
 
-async function answerOf<T>(find: () => Promise<T>): Promise<TableAnswer<T>> {
-  try {
-    return { kind: "known", value: await find() };
-  } catch (error) {
-    if (error instanceof TableMiss) {
-      return { kind: "miss", reason: error.reason, message: error.message };
-    }
-    throw error;
-  }
-}
+const noOccurrences: Occurrences = { occurrencesOf: () => 0, hasRepeated: false };
 
 /** Also heeds draws that only the history of the game shows. */
 async function evaluatePosition({ board, terminal }: Position, tables: Tables): Promise<Evaluation> {

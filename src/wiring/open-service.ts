@@ -20,6 +20,8 @@ const serviceTimes = {
   drainMs: 15_000,
   /** Milliseconds that the server waits for the answers of calls after `drainMs`. Must exceed `cutMaxMs`. */
   answerMaxMs: 5000,
+  /** Milliseconds that a call waits for endgame tables that are being verified. */
+  tablesMaxWaitMs: 200,
 } as const;
 
 export type ServiceTimes = { readonly [Time in keyof typeof serviceTimes]: number };
@@ -50,7 +52,7 @@ export async function openStores(
   log: Log,
   { degraded, meter, redis: redisTimes, times, ...callers }: OpenStoresOptions,
 ): Promise<OpenStores> {
-  const { drainMs: _, answerMaxMs: __, ...storeTimes } = { ...serviceTimes, ...times };
+  const { drainMs: _, answerMaxMs: __, tablesMaxWaitMs: ___, ...storeTimes } = { ...serviceTimes, ...times };
   await using open = new AsyncDisposableStack();
   const redis = open.use(await connectRedis(config, log, { times: redisTimes, degraded, meter }));
   const node = redis && open.use((await import("./nodes.ts")).joinOthers(redis, config, log, redisTimes));
@@ -83,7 +85,7 @@ export async function openService(
   { access, node }: OpenStores,
   { port, degraded, reportCall, tablebase, meter, times }: OpenServiceOptions,
 ): Promise<OpenService> {
-  const { drainMs, answerMaxMs } = { ...serviceTimes, ...times };
+  const { drainMs, answerMaxMs, tablesMaxWaitMs } = { ...serviceTimes, ...times };
   await using open = new AsyncDisposableStack();
   const store = open.use(openStore(config, log, degraded));
   open.use(engines);
@@ -91,6 +93,7 @@ export async function openService(
   const service = createService(engines, access, config, log, {
     ending: ending.signal,
     tablebase,
+    tablesMaxWaitMs,
     store,
     shared: node?.answers,
     reportCall,

@@ -42,8 +42,8 @@ export interface Service {
 
 export interface ServiceOptions {
   readonly tablebase: Tablebase;
-  /** The longest time in milliseconds that a call waits for endgame tables that are being verified. Default: 200. */
-  readonly tablesMaxWaitMs?: number | undefined;
+  /** The longest time in milliseconds that a call waits for endgame tables that are being verified. */
+  readonly tablesMaxWaitMs: number;
   readonly store?: AnswerStore<SearchResult> | undefined;
   readonly shared?: Omit<SharingOptions, "cache"> | undefined;
   /** By default, the settings decide how addresses are logged. */
@@ -60,7 +60,7 @@ export function createService(
   log: Log,
   {
     tablebase,
-    tablesMaxWaitMs = 200,
+    tablesMaxWaitMs,
     store,
     shared,
     meter,

@@ -33,11 +33,19 @@ async function probed(miss: Omit<UnknownPosition, "kind">, tables = 145) {
   return { error, charged };
 }
 
-test("a look-up that needs a table that is being verified is refused as `starting`, with a time to retry, and not counted", async () => {
-  const { error, charged } = await probed({ reason: "unverified_table", message: "is being verified" });
-  expect(error).toMatchObject({ code: "starting", nextAction: "retry_later", retryAfterMs: 1000 });
-  expect(charged).toBe(0);
-});
+test.each([
+  [0, 1000],
+  [7000, 7000],
+  [300_000, 30_000],
+])(
+  "a look-up that needs a table that is being verified is refused as `starting`, with a time to retry, and not counted: after %i ms",
+  async (verifyingMs, retryAfterMs) => {
+    const miss = { reason: "unverified_table", message: "is being verified", verifyingMs } as const;
+    const { error, charged } = await probed(miss);
+    expect(error).toMatchObject({ code: "starting", nextAction: "retry_later", retryAfterMs });
+    expect(charged).toBe(0);
+  },
+);
 
 test.each([
   ["too_many_men", "the largest table has 5 men", "the largest table has 5 men"],

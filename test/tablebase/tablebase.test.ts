@@ -1,9 +1,10 @@
 import { fileURLToPath } from "node:url";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import type { Position } from "../../src/chess/position.ts";
 import type { TableMove } from "../../src/tablebase/results.ts";
 import { openTablebase, type Tablebase } from "../../src/tablebase/tablebase.ts";
 import { positionOf } from "../chess/validated.ts";
+import { patienceMs } from "../support/patience.ts";
 
 const folder = fileURLToPath(new URL("tables", import.meta.url));
 let tablebase: Tablebase;
@@ -208,6 +209,22 @@ test("a signal that is aborted before the tables are verified makes a miss, and 
   expect(await fresh.probe(position, { signal })).toMatchObject({ kind: "miss", reason: "unverified_table" });
   expect(await fresh.probe(position)).toMatchObject({ kind: "known", value: { category: "win" } });
   expect(await fresh.probe(position, { signal })).toMatchObject({ kind: "known" });
+});
+
+test("after a miss because tables are not verified, all tables that the position needs are verified", async () => {
+  await using fresh = await openTablebase([folder]);
+  // The pawn can become each piece, so the moves need every table.
+  const position = positionOf("8/P7/8/8/4k3/8/8/K7 w - - 0 1");
+  const signal = AbortSignal.abort();
+  const unverified = { kind: "miss", reason: "unverified_table" };
+  expect(await fresh.probeMoves(position, { signal })).toMatchObject({ ...unverified, verifyingMs: 0 });
+  let asked = 0;
+  await vi.waitFor(async () => {
+    const answer = await fresh.probeMoves(position, { signal });
+    asked++;
+    expect(answer).toMatchObject({ kind: "known", value: { result: { category: "win" } } });
+  }, patienceMs);
+  expect(asked).toBeGreaterThan(0);
 });
 
 test("a probe of all moves gives way to other work between moves", async () => {

@@ -1,5 +1,6 @@
 import { copyFileSync, truncateSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
 import { createEnginesInProcess } from "../../support/engines-in-process.ts";
 import { rateOf, usePlansFile } from "../../support/plans-file.ts";
@@ -126,6 +127,23 @@ describe("a service without tables", () => {
       moves: [],
     });
     expect((await get(`${app.url}/engines`)).body.tablebases).toBeNull();
+  });
+});
+
+describe("tables that are not verified yet", () => {
+  // A call waits for no verification, which takes longer than this.
+  const app = useApp(settings, { ...fakeEngines(), tablesMaxWaitMs: 0 });
+
+  test("a look-up that needs a table that is not verified is 503 with Retry-After, and a caller who then asks again gets the answer", async () => {
+    const first = await lookUp(app.url, queryOf(rookHangs));
+    expect([first.status, first.body.code, first.body.next_action]).toEqual([503, "starting", "retry_later"]);
+    expect(first.headers.get("retry-after")).toBe("1");
+    let { status, headers } = first;
+    for (let asked = 1; status === 503 && asked < 5; asked++) {
+      await setTimeout(1000 * Number(headers.get("retry-after")));
+      ({ status, headers } = await lookUp(app.url, queryOf(rookHangs)));
+    }
+    expect(status).toBe(200);
   });
 });
 
