@@ -7,7 +7,8 @@ const found = Number(process.versions.node.split(".")[0]);
 if (found < needed) {
   console.error(
     `kibitz: Node ${needed} or newer is needed, this is ${process.versions.node}. ` +
-      "In a checkout `npx kibitz` brings its own after `npm install`; else update Node.",
+      "In a checkout `npx kibitz` brings its own after `npm install`. " +
+      "Elsewhere, put a newer one first in the PATH, such as /opt/kibitz/bin; else update Node.",
   );
   process.exit(1);
 }

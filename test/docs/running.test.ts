@@ -10,6 +10,9 @@ import { logFields } from "../../src/log/log.ts";
 import { plansFromJson } from "../../src/wiring/plans.ts";
 
 const text = readFileSync(new URL("../../docs/running.md", import.meta.url), "utf8");
+const lock = readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8");
+const installed: Readonly<Record<string, { readonly dev?: true; readonly hasInstallScript?: true }>> =
+  JSON.parse(lock).packages;
 const { evaluate, evaluateBatch } = AnalysisService.method;
 const { reviewGame } = GameService.method;
 const { createKey } = KeyService.method;
@@ -60,6 +63,15 @@ describe("docs/running.md", () => {
         "pipelined requests that wait on an HTTP/1.1 connection; with more, it ends after the current answer",
       ),
     ).toBe(String(listenerLimits.requestsWaitingMax));
+  });
+
+  test("docs/running.md names the installed packages with an install script, and no other", () => {
+    const [, section = ""] = /\n### What npm says about install scripts\n(.+?)\n###? /s.exec(text) ?? [];
+    const named = [...section.matchAll(/the script of\s`(.+?)`/g)].map(([, name]) => name);
+    const paths = Object.entries(installed)
+      .filter(([, { dev, hasInstallScript }]) => hasInstallScript && !dev)
+      .map(([path]) => path);
+    expect(named.map((name) => `node_modules/${name}`).toSorted()).toEqual(paths.toSorted());
   });
 
   test("docs/running.md names only existing log fields", () => {

@@ -6,8 +6,10 @@ import { copyCheckout } from "./copy-checkout.ts";
 const here = fileURLToPath(new URL("../..", import.meta.url));
 
 export const packageParts: readonly string[] = [
-  ...["bin", "deploy", "gen", "proto", "src", "third_party", "tools/build-page.ts", "tools/manual.ts", "web"],
-  ...["LICENSE", "README.md", "package.json", "package-lock.json", "tsconfig.build.json", "tsconfig.json"],
+  ...["bin", "deploy", "examples", "gen", "proto", "src", "third_party", "web"],
+  ...["tools/build-page.ts", "tools/manual.ts"],
+  ...["LICENSE", "README.md", "buf.yaml", "package.json", "package-lock.json"],
+  ...["tsconfig.build.json", "tsconfig.json"],
 ];
 
 /**
