@@ -68,6 +68,33 @@ describeWith("chromium")("the review of a game, within a plan", () => {
   });
 });
 
+describeWith("chromium")("the review of a game, within a request quota", () => {
+  const quota = { rates: [rateOf("few", 2, 600)] };
+  const plans = usePlansFile({ id: "keyless", limits: { ...limits, ...quota, review_plies_max: 120 } });
+  const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }));
+  const shuffle = Array.from({ length: 10 }, (_, at) => `${at + 1}. ${at % 2 ? "Ng1 Ng8" : "Nf3 Nf6"}`);
+
+  test("a game that needs more requests than the quota has is refused at once, and a limit offers to review the part that is left", async () => {
+    const page = await review(kibitz, 4, shuffle.join(" "));
+    await page
+      .getByRole("region", { name: "A free key is needed for a game of more than 9 moves" })
+      .waitFor();
+    await page.getByRole("button", { name: "Review the first 9 moves" }).waitFor();
+    await fetch(`${kibitz.url}/v1/review`, {
+      method: "POST",
+      headers: { "Content-Type": "application/json" },
+      body: JSON.stringify({ pgn: "1. d4 *", depth: 4 }),
+    });
+    await page.getByRole("button", { name: "Review the first 9 moves" }).click();
+    await page.getByText(/^Goes on in \d+ (s|min)/).waitFor();
+    await page
+      .getByText("A review counts once for every ten positions, and only 1 is left.", { exact: true })
+      .waitFor();
+    await page.getByRole("button", { name: "Review the first 4 moves" }).click();
+    await page.getByText("Moves 1–5 of 10 are reviewed.").waitFor();
+  });
+});
+
 describeWith("chromium")("the review of a game, where calls need a key", () => {
   const kibitz = usePage(useServiceInProcess({ KIBITZ_ACCESS: "keys" }));
 

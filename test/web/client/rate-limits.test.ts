@@ -1,5 +1,26 @@
+import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
-import { rateLimitsFrom } from "../../../web/src/client/rate-limits.ts";
+import { PlanLimitsSchema } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { excessOfReview } from "../../../src/access/over-plan.ts";
+import { keylessPlan } from "../../../src/access/plans.ts";
+import { rateLimitsFrom, reviewPliesMaxOf } from "../../../web/src/client/rate-limits.ts";
+
+test.each([3, 12, 13, 60])(
+  "the page knows the longest game that the service reviews if the plan has %d requests a minute",
+  (quota) => {
+    const minute = { name: "minute", quota, windowS: 60, unit: "request" } as const;
+    const plan = { ...keylessPlan, limits: { ...keylessPlan.limits, rates: [minute] } };
+    const { reviewPliesMax } = plan.limits;
+    const rates = [
+      { ...minute, quota: BigInt(quota) },
+      { name: "calls", quota: 1n, unit: "call" },
+    ];
+    const plies = reviewPliesMaxOf(create(PlanLimitsSchema, { reviewPliesMax, rates }));
+    const game = { depth: 4, nodes: undefined, lines: 1, pointer: "/pgn", shortened: () => undefined };
+    expect(excessOfReview({ ...game, plies }, plan)).toEqual([]);
+    expect(excessOfReview({ ...game, plies: plies + 1 }, plan)).toHaveLength(1);
+  },
+);
 
 test("the page reads every rate window together with its policy", () => {
   const headers = new Headers({

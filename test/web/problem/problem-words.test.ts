@@ -85,6 +85,26 @@ test.each([
   expect(problemWords(thrown(problem, headers), caller)).toEqual({ title, details: [] });
 });
 
+test("if a part of the quota is left, the page says that a review counts several times", () => {
+  const headers = { RateLimit: '"minute";r=3;t=24', "RateLimit-Policy": '"minute";q=60;w=60' };
+  const problem = create(ProblemSchema, { code: "rate_limited" });
+  expect(problemWords(thrown(problem, headers), caller)).toEqual({
+    title: "Too fast: 60 positions a minute",
+    details: ["A review counts once for every ten positions, and only 3 are left."],
+  });
+});
+
+test("if the request quota allows only shorter games than the plan, the button reviews the part that the quota allows", () => {
+  const few = create(PlanLimitsSchema, {
+    reviewPliesMax: 120,
+    rates: [{ name: "minute", quota: 4n, unit: "request" }],
+  });
+  const problem = beyondPlan({ "/pgn": 39 });
+  expect(
+    suggestionWords(create(ProblemSchema, { ...problem, suggestedRequest: { pgn: "1. e4" } }), few),
+  ).toBe("Review the first 19 moves");
+});
+
 test.each(["rate_limited", "quota_exhausted", "concurrency_limited"])(
   "a caller who has to wait is told that a key allows more: %s",
   (code) => {

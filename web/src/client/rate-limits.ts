@@ -1,3 +1,20 @@
+import type { PlanLimits } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+
+/** A review counts as one request for this number of positions. A test compares this number with the service. */
+const positionsOfRequest = 10;
+
+/** Returns the length in plies of the longest game whose review counts as this number of requests. */
+export function pliesOfRequests(requests: number): number {
+  // A game has one more position than it has plies.
+  return requests * positionsOfRequest - 1;
+}
+
+/** Returns the length in plies of the longest game that the plan allows to review. The request quotas limit it too. */
+export function reviewPliesMaxOf({ reviewPliesMax, rates }: PlanLimits): number {
+  const quotas = rates.filter(({ unit }) => unit === "request");
+  return Math.min(reviewPliesMax, ...quotas.map(({ quota }) => pliesOfRequests(Number(quota))));
+}
+
 export interface RateLimit {
   readonly name: string;
   readonly remaining: number;

@@ -1,4 +1,5 @@
 import type { JsonObject } from "@bufbuild/protobuf";
+import type { ComponentChildren } from "preact";
 import { useEffect, useId, useRef, useState } from "preact/hooks";
 import type { Problem } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import type { Wait } from "../client/keep-asking.ts";
@@ -18,6 +19,8 @@ interface ProblemViewProps {
   onRetry(): void;
   /** Sends the corrected request that the error contains. If undefined, the button is missing. */
   readonly onSend?: ((suggested: JsonObject) => void) | undefined;
+  /** Another button. */
+  readonly children?: ComponentChildren;
 }
 
 export function ProblemView(props: ProblemViewProps) {
@@ -63,7 +66,7 @@ interface WaysOutProps extends ProblemViewProps {
   readonly problem: Problem | undefined;
 }
 
-function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
+function WaysOut({ problem, wait, onCancel, onRetry, onSend, children }: WaysOutProps) {
   const { account, key, offer } = usePage().client;
   const retry = wait?.retry ?? onRetry;
   // A free key has higher limits.
@@ -79,6 +82,7 @@ function WaysOut({ problem, wait, onCancel, onRetry, onSend }: WaysOutProps) {
             {suggestionWords(problem, account.limits.value)}
           </button>
         )}
+        {children}
         {(isLimit || problem?.nextAction === "get_api_key") && <GetKey onGot={retry} />}
         {needsKey && (
           <button type="button" onClick={focusKeyField}>

@@ -2,7 +2,7 @@ import { ConnectError } from "@connectrpc/connect";
 import type { PlanLimits } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { Fault, Problem } from "../../../gen/chess/analysis/v1/problem_pb.ts";
 import { failureOf } from "../client/problem.ts";
-import { rateLimitsFrom } from "../client/rate-limits.ts";
+import { rateLimitsFrom, reviewPliesMaxOf } from "../client/rate-limits.ts";
 import { plainWords } from "../parts/plain-words.ts";
 
 interface ProblemWords {
@@ -80,7 +80,7 @@ function wordsOf(problem: Problem, headers: Headers, { limits, searchMoves }: Ca
   const offers = upgrade ? [`With a key of the plan “${upgrade.plan}”, you may ask more often.`] : [];
   switch (code) {
     case "rate_limited":
-      return { title: rateInWords(headers, limits), details: offers };
+      return { title: rateInWords(headers, limits), details: [...reviewInWords(headers), ...offers] };
     case "quota_exhausted":
       return { title: "The engine time of your plan is used up", details: offers };
     case "concurrency_limited":
@@ -115,13 +115,20 @@ function wordsOf(problem: Problem, headers: Headers, { limits, searchMoves }: Ca
 }
 
 function rateInWords(headers: Headers, limits: PlanLimits | undefined): string {
-  const used = rateLimitsFrom(headers).find(({ remaining }) => remaining === 0);
+  const [used] = rateLimitsFrom(headers);
   const unit = limits?.rates.find(({ name }) => name === used?.name)?.unit;
   if (used?.quota === undefined || used.windowS === undefined || unit !== "request") {
     return "Too many requests";
   }
   const time = used.windowS === 60 ? "a minute" : `in ${duration(used.windowS * 1000)}`;
   return `Too fast: ${grouped(used.quota)} ${used.quota === 1 ? "position" : "positions"} ${time}`;
+}
+
+/** Only a review counts as several requests, so that some can be left. */
+function reviewInWords(headers: Headers): readonly string[] {
+  const [{ remaining = 0 } = {}] = rateLimitsFrom(headers);
+  const left = remaining === 1 ? "1 is" : `${grouped(remaining)} are`;
+  return remaining === 0 ? [] : [`A review counts once for every ten positions, and only ${left} left.`];
 }
 
 function searchesInWords(count: number | undefined): string {
@@ -163,7 +170,7 @@ function planMaximum(limits: PlanLimits | undefined, name: string): number | und
 function excessOf({ errors }: Problem, limits: PlanLimits | undefined) {
   return errors.map(({ pointer, allowed }) => {
     const name = nameOf(pointer);
-    const maximum = isGame(name) ? limits?.reviewPliesMax : allowed?.maximum;
+    const maximum = isGame(name) ? limits && reviewPliesMaxOf(limits) : allowed?.maximum;
     return typeof maximum === "number" ? fields[name]?.excess?.(maximum) : undefined;
   });
 }
@@ -182,11 +189,16 @@ export function suggestionWords(problem: Problem, limits: PlanLimits | undefined
   const [name = ""] = names;
   if (isGame(name)) {
     return code === "upgrade_needed" && limits
-      ? `Review the first ${Math.floor(limits.reviewPliesMax / 2)} moves`
+      ? firstMoves(reviewPliesMaxOf(limits))
       : "Review the game up to there";
   }
   const { fen } = suggestedRequest;
   return name === "fen" && typeof fen === "string" ? `Use ${fen}` : "Ask what the service suggests";
+}
+
+/** Returns the label of the button that reviews the beginning of a game. */
+export function firstMoves(plies: number): string {
+  return `Review the first ${Math.floor(plies / 2)} moves`;
 }
 
 /** Returns the relative address of the page in this service that explains the error. */

@@ -21,6 +21,8 @@ import { winPercentOfCp } from "../../../src/chess/score.ts";
 import { standardStartCp } from "../../../src/game/accuracy.ts";
 import type { Client } from "../client/client.ts";
 import { keepAsking, type Wait } from "../client/keep-asking.ts";
+import { problemOf } from "../client/problem.ts";
+import { pliesOfRequests, rateLimitsFrom, reviewPliesMaxOf } from "../client/rate-limits.ts";
 import type { GameState } from "../game/create-game.ts";
 import { exportedPgn, reviewedGame } from "../game/exported-pgn.ts";
 import { type GameNode, mainlineOf, remove } from "../game/game.ts";
@@ -56,6 +58,16 @@ const standardStart = create(ScoreSchema, {
 });
 
 export const linesMax = 3;
+
+/** Returns the beginning of a game with this number of plies. Undefined if the game has no more plies, or if it has no beginning. */
+function beginningOf(pgn: string, plies: number): string | undefined {
+  const reading = plies > 0 ? gameFromPgn(pgn) : undefined;
+  if (reading?.kind !== "game") {
+    return undefined;
+  }
+  const { children = [] } = mainlineOf(reading.game)[plies] ?? {};
+  return children.length > 0 ? pgnOfGame(children.reduce(remove, reading.game)) : undefined;
+}
 
 /** Starts a review when `game.reviewed` changes, and also after a reload of the page. */
 export function createReview({ game, client, request }: Deps) {
@@ -102,19 +114,18 @@ export function createReview({ game, client, request }: Deps) {
 
   /** Returns an error if the game is too long for the plan. The service would say so only after the wait for the rate limit. */
   function tooLong(pgn: string): ConnectError | undefined {
-    const most = client.account.limits.peek()?.reviewPliesMax;
-    const reading = gameFromPgn(pgn);
-    if (reading.kind !== "game" || !most || mainlineOf(reading.game).length - 1 <= most) {
+    const limits = client.account.limits.peek();
+    const suggested = limits && beginningOf(pgn, reviewPliesMaxOf(limits));
+    if (suggested === undefined) {
       return undefined;
     }
-    const { children = [] } = mainlineOf(reading.game)[most] ?? {};
     const isKeyless = client.key.peek() === "" && client.account.issuesKeys.peek();
     const value = create(ProblemSchema, {
       code: "upgrade_needed",
       title: "Upgrade needed",
       nextAction: isKeyless ? "get_api_key" : "send_suggested_request",
       errors: [{ pointer: "/pgn" }],
-      suggestedRequest: { pgn: pgnOfGame(children.reduce(remove, reading.game)) },
+      suggestedRequest: { pgn: suggested },
     });
     return new ConnectError(value.title, Code.PermissionDenied, undefined, [{ desc: ProblemSchema, value }]);
   }
@@ -260,6 +271,16 @@ export function createReview({ game, client, request }: Deps) {
     plies: computed(() => {
       const reading = asked.value && gameFromPgn(asked.value.pgn ?? "");
       return reading?.kind === "game" ? mainlineOf(reading.game).length - 1 : 0;
+    }),
+    /** The beginning of the game that the rest of the quota allows to review at once. Undefined if the review does not wait. */
+    beginning: computed(() => {
+      const state = progress.value;
+      const error = state.kind === "waiting" ? ConnectError.from(state.wait.error) : undefined;
+      const isRate = problemOf(error)?.code === "rate_limited";
+      const [reached] = error && isRate ? rateLimitsFrom(error.metadata) : [];
+      const plies = pliesOfRequests(reached?.remaining ?? 0);
+      const pgn = beginningOf(asked.value?.pgn ?? "", plies);
+      return pgn === undefined ? undefined : { pgn, plies };
     }),
     start,
 

@@ -3,12 +3,14 @@ import { mainlineOf } from "../game/game.ts";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
 import { ProblemView } from "../problem/problem-view.tsx";
+import { firstMoves } from "../problem/problem-words.ts";
 
 export function ReviewProgress() {
   const { game, review } = usePage();
   const { start, startSuggested, stop } = review;
   const again = () => start(game.reviewed.peek());
   const state = review.progress.value;
+  const beginning = review.beginning.value;
   const [done, all] = [review.moves.value.length, review.plies.value];
   useAnnouncements();
   switch (state.kind) {
@@ -46,7 +48,15 @@ export function ReviewProgress() {
         </div>
       );
     case "waiting":
-      return <ProblemView error={state.wait.error} wait={state.wait} onCancel={stop} onRetry={again} />;
+      return (
+        <ProblemView error={state.wait.error} wait={state.wait} onCancel={stop} onRetry={again}>
+          {beginning && (
+            <button type="button" class="first" onClick={() => startSuggested({ pgn: beginning.pgn })}>
+              {firstMoves(beginning.plies)}
+            </button>
+          )}
+        </ProblemView>
+      );
     case "failed":
       return <ProblemView error={state.error} onRetry={again} onSend={startSuggested} />;
     case "done": {
