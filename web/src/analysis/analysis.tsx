@@ -81,11 +81,12 @@ export function Analysis() {
 
 /** Omits the warning about a removed en passant square, because this correction does not change the game. */
 function Corrections() {
-  const corrections = usePage().game.warnings.value.filter(({ code }) => code !== "ep_square_removed");
+  const { game, warnings } = usePage().game;
+  const corrections = warnings.value.filter(({ code }) => code !== "ep_square_removed");
   return corrections.length === 0 ? null : (
     <ul class="corrections notice">
       {corrections.map(({ message }) => (
-        <li key={message}>{plainWords(message)}</li>
+        <li key={message}>{plainWords(message, game.value.start.position.fen)}</li>
       ))}
     </ul>
   );

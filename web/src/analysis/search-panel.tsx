@@ -1,6 +1,8 @@
 import type { JsonObject } from "@bufbuild/protobuf";
-import { type Search, StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { usePage } from "../page.ts";
+import { wordsOfWarning } from "../parts/plain-words.ts";
 import { resultText } from "../parts/result-text.ts";
 import { ProblemView } from "../problem/problem-view.tsx";
 import { settingsFromPlain } from "../request/settings.ts";
@@ -57,18 +59,26 @@ export function SearchPanel() {
             />
           )}
           <Figures evaluations={analysis.evaluations.value} />
-          {evaluation?.search && mayDiffer(evaluation.search) && (
-            <p class="quiet-text">Another search of this position may have another result.</p>
-          )}
+          {evaluation &&
+            notesOn(evaluation).map((note) => (
+              <p key={note} class="quiet-text">
+                {note}
+              </p>
+            ))}
         </>
       )}
     </section>
   );
 }
 
-/** True if an equal search may differ, although neither search reaches a time limit. */
-function mayDiffer({ stopReason, deterministic }: Search): boolean {
-  return (stopReason === StopReason.DEPTH || stopReason === StopReason.NODES) && !deterministic;
+/** Omits the warnings about the FEN, because the page shows its own corrections of the position. */
+function notesOn({ warnings, search }: EvaluateResponse): readonly string[] {
+  const notes = warnings.filter(({ field }) => field !== "fen").map((warning) => wordsOfWarning(warning));
+  const isWhole = search?.stopReason === StopReason.DEPTH || search?.stopReason === StopReason.NODES;
+  // An equal search may differ, although neither search reaches a time limit.
+  return isWhole && !search.deterministic
+    ? [...notes, "Another search of this position may have another result."]
+    : notes;
 }
 
 function Buttons() {

@@ -224,7 +224,7 @@ export function createInput({ game, address, review }: Deps) {
       const place = violation && "place" in violation ? violation.place : undefined;
       return violation && place && "offset" in place
         ? {
-            message: plainWords(violation.message),
+            message: plainWords(violation.message, /\[\s*FEN\s+"([^"]*)/i.exec(text.value)?.[1]),
             suggested: refused.suggestedPgn,
             ...placeOfToken(text.value, place.offset, place.token),
             line: place.line ?? 1,

@@ -2,7 +2,7 @@ import { useEffect, useRef } from "preact/hooks";
 import { resultOf } from "../game/game.ts";
 import { known } from "../game/tags.ts";
 import { usePage } from "../page.ts";
-import { plainWords } from "../parts/plain-words.ts";
+import { wordsOfWarning } from "../parts/plain-words.ts";
 
 export function GameHeader() {
   const { game, review } = usePage();
@@ -13,7 +13,7 @@ export function GameHeader() {
       title.current?.focus({ preventScroll: true });
     }
   }, [game.reviewed.value]);
-  const { tags } = game.game.value;
+  const { tags, start } = game.game.value;
   const result = resultOf(game.game.value);
   const state = review.progress.value;
   const done = state.kind === "done" ? state.review : undefined;
@@ -32,9 +32,9 @@ export function GameHeader() {
         </p>
       )}
       {about.length > 0 && <p class="quiet-text">{about.join(" · ")}</p>}
-      {warnings.map(({ code, message }) => (
-        <p key={`${code} ${message}`} class="quiet-text">
-          {warningWords[code] ?? plainWords(message)}
+      {warnings.map((warning) => (
+        <p key={warning.message} class="quiet-text">
+          {wordsOfWarning(warning, start.position.fen)}
         </p>
       ))}
       {tags.size > 0 && (
@@ -53,11 +53,6 @@ export function GameHeader() {
     </header>
   );
 }
-
-const warningWords: Readonly<Record<string, string>> = {
-  time_limited: "Some positions were searched for a limited time, so another review may differ a little.",
-  not_reproducible: "This engine may judge a position differently the next time.",
-};
 
 interface PlayerProps {
   readonly tags: ReadonlyMap<string, string>;

@@ -1,5 +1,6 @@
 import { useEffect } from "preact/hooks";
-import { mainlineOf } from "../game/game.ts";
+import { type GameNode, mainlineOf } from "../game/game.ts";
+import { moveNumber } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
 import { ProblemView } from "../problem/problem-view.tsx";
@@ -71,10 +72,10 @@ export function ReviewProgress() {
         );
       }
       const line = mainlineOf(game.game.value);
-      const [last, end] = [line[all], line.at(-1)];
-      return last && end && last !== end ? (
+      const [first, last, end] = [line[1], line[all], line.at(-1)].map((node) => node && numberOf(node));
+      return line[all] && line[all] !== line.at(-1) ? (
         <p>
-          Moves 1–{movesTo(last)} of {movesTo(end)} are reviewed.
+          Moves {first}–{last} of {end} are reviewed.
         </p>
       ) : null;
     }
@@ -83,8 +84,8 @@ export function ReviewProgress() {
   }
 }
 
-function movesTo({ ply }: { readonly ply: number }): number {
-  return Math.ceil(ply / 2);
+function numberOf({ position }: Pick<GameNode, "position">): string {
+  return moveNumber(position).replace(/\D/, "");
 }
 
 /** Announces the progress at each quarter, and the end of the review. */
