@@ -199,6 +199,16 @@ describeWith("chromium")("the analysis", () => {
     await state.getByText(/^Stopped at the time limit \(0\.1 s\), depth \d+ of 30$/).waitFor();
   });
 
+  test("if only a time limits a search, the page asks for the greatest depth of the plan", async () => {
+    const { page, state } = await open("#moves=e4_e5&movetime_ms=100");
+    await state.getByText(/^Stopped at the time limit \(0\.1 s\), depth \d+ of 30$/).waitFor();
+    const depth = page.getByRole("spinbutton", { name: "Depth" });
+    expect(await depth.getAttribute("placeholder")).toBe("30");
+    await page.getByRole("link", { name: "Game review" }).click();
+    await page.getByText("Another game").click();
+    expect(await depth.getAttribute("placeholder")).toBe("14");
+  });
+
   test("a result with a single depth has no graph of the score by depth", async () => {
     const { page } = await open("#moves=e4_e5&depth=1");
     await page.getByText(/^depth 1\/\d+ · .* nodes/).click();

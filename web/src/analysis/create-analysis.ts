@@ -52,6 +52,7 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     fen: position.value.root,
     moves: [...position.value.moves],
     ...request.search.value,
+    ...request.greatestLimit.value,
   }));
   const questionKey = computed(() =>
     JSON.stringify(question.value, (_, value) => (typeof value === "bigint" ? value.toString() : value)),

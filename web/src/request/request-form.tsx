@@ -59,7 +59,7 @@ export function RequestForm({ only }: { readonly only?: readonly SettingName[] }
 }
 
 function Setting({ name }: { readonly name: SettingName }) {
-  const { request } = usePage();
+  const { request, address } = usePage();
   switch (name) {
     case "engine":
       return <EngineField />;
@@ -72,7 +72,10 @@ function Setting({ name }: { readonly name: SettingName }) {
     default: {
       const maximum = request.planMaximum(name);
       const limit = request.usualLimit.value;
-      const usual = limit.name === name ? String(Math.min(limit.value, maximum ?? limit.value)) : undefined;
+      const usualValue = Math.min(limit.value, maximum ?? limit.value);
+      // A review has no time limit.
+      const isTimed = request.isTimed.value && address.view.value !== "review";
+      const usual = limit.name === name ? String((isTimed && maximum) || usualValue) : undefined;
       const hint = maximum && `max. ${grouped(maximum)}`;
       return (
         <InputField

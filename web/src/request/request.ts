@@ -26,11 +26,18 @@ export interface RequestState {
   readonly options: ReadonlySignal<readonly OptionField[] | undefined>;
   /** The limit of the selected engine. Until the engines are loaded, the limit of most engines. */
   readonly usualLimit: ReadonlySignal<UsualLimit>;
+  /** True if only a time limits the search. */
+  readonly isTimed: ReadonlySignal<boolean>;
+  /**
+   * The greatest limit of the caller's plan if only a time limits the search: otherwise, the default limit would usually end the
+   * search before its time.
+   */
+  readonly greatestLimit: ReadonlySignal<Pick<SearchRequest, "depth" | "nodes">>;
   /** Fields to add to an analysis request: `{ fen, ...search.value }`. */
   readonly search: ReadonlySignal<SearchRequest>;
   /**
-   * True if the page cannot send a request yet, because the settings contain an option or a depth, and the engines are not
-   * loaded: the options have types, and some engines refuse a depth.
+   * True if the page cannot send a request yet, because the settings contain an option, a depth or a time, and the engines are
+   * not loaded: the options have types, some engines refuse a depth, and a time alone needs the limits of the plan.
    */
   readonly isWaiting: ReadonlySignal<boolean>;
   /** Returns the largest value that the caller's plan allows. Returns undefined until the plan is loaded. */
@@ -82,6 +89,23 @@ export function createRequestState({ offer, account }: Pick<Client, "offer" | "a
     const { case: name, value } = engine.value?.defaultLimit?.limit ?? {};
     return name === undefined ? { name: "depth", value: usualDepth } : { name, value: Number(value) };
   });
+  const search = computed(() => requestFromSettings(settings.value, options.value, usualLimit.value.name));
+  const isTimed = computed(() => {
+    const { depth, nodes, movetimeMs } = search.value;
+    return movetimeMs !== undefined && depth === undefined && nodes === undefined;
+  });
+  function planMaximum(name: NumberName): number | undefined {
+    const limits = account.limits.value;
+    return (
+      limits &&
+      {
+        depth: limits.depthMax,
+        multipv: limits.multipvMax,
+        movetime_ms: limits.movetimeMsMax,
+        nodes: Number(limits.nodesMax),
+      }[name]
+    );
+  }
   return {
     settings,
     set,
@@ -95,23 +119,20 @@ export function createRequestState({ offer, account }: Pick<Client, "offer" | "a
     engine,
     options,
     usualLimit,
-    search: computed(() => requestFromSettings(settings.value, options.value, usualLimit.value.name)),
+    search,
+    isTimed,
+    greatestLimit: computed(() => {
+      const { name } = usualLimit.value;
+      const most = isTimed.value ? planMaximum(name) : undefined;
+      return most === undefined ? {} : name === "depth" ? { depth: most } : { nodes: BigInt(most) };
+    }),
     isWaiting: computed(
       () =>
         offer.engines.value === undefined &&
-        Object.keys(settings.value).some((name) => name === "depth" || name.startsWith(optionPrefix)),
+        Object.keys(settings.value).some(
+          (name) => name === "depth" || name === "movetime_ms" || name.startsWith(optionPrefix),
+        ),
     ),
-    planMaximum(name) {
-      const limits = account.limits.value;
-      return (
-        limits &&
-        {
-          depth: limits.depthMax,
-          multipv: limits.multipvMax,
-          movetime_ms: limits.movetimeMsMax,
-          nodes: Number(limits.nodesMax),
-        }[name]
-      );
-    },
+    planMaximum,
   };
 }
