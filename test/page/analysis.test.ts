@@ -466,6 +466,45 @@ describeWith("chromium")("a service with endgame tables", () => {
     await heard.filter({ hasText: /Depth 4\. White wins \(tablebase\)\. Best move: R/ }).waitFor();
   });
 
+  test("if the engine's line gives away the result of the tables, the page says so, and Space plays the move of the tables", async () => {
+    const page = await kibitz.open({ address: `#fen=${rookHangs.replaceAll(" ", "_")}&depth=4` });
+    const { lines, moves } = analysisOf(page);
+    await page.getByText(/^The engine's move K\S+ could give away the result/).waitFor();
+    expect(await lines.first().textContent()).toMatch(/^1\. K/);
+    await page.keyboard.press("Space");
+    await expect.poll(() => moves.allTextContents()).toEqual([expect.stringMatching(/^R/)]);
+  });
+
+  test("learning from mistakes judges by the results that endgame tables know, not by the score of the engine", async () => {
+    const page = await kibitz.open({ address: "#review&depth=4&multipv=3" });
+    const pgn = `[SetUp "1"]\n[FEN "${rookHangs}"]\n\n1. Ka2 Kxe4 *`;
+    await page.getByLabel("A game in PGN").fill(pgn);
+    await page.getByRole("button", { name: "Review the game" }).click();
+    await page.getByRole("button", { name: "White’s moves (1)" }).waitFor();
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowLeft");
+    const comment = page.getByRole("region", { name: "Comment on the move" });
+    await comment.getByRole("list", { name: /^Best line/ }).waitFor();
+    expect(await comment.getByRole("list", { name: "Other moves" }).count()).toBe(0);
+    await page.getByRole("button", { name: "White’s moves (1)" }).click();
+    const panel = page.getByRole("region", { name: "Learn from your mistakes" });
+    for (const [from, to, words] of [
+      ["a1", "b1", "Kb1 is not good enough."],
+      ["e4", "h4", /^.*Rh4 is right/],
+    ] as const) {
+      const board = page.getByRole("grid", { name: "Position before the mistake" });
+      for (const square of [from, to]) {
+        await clickAt(page, board.locator(`[data-square="${square}"]`));
+      }
+      await panel.getByText(words).waitFor();
+      if (to === "b1") {
+        await panel.getByRole("button", { name: "Try again" }).click();
+      }
+    }
+    await page.getByRole("link", { name: "Analysis" }).click();
+    await page.locator(".search-result").getByText("White wins (tablebase)", { exact: true }).waitFor();
+  });
+
   test("a review shows the result after a move, and the results by which the move is judged", async () => {
     const page = await kibitz.open({ address: "#review&depth=4" });
     const moves = "1. Rh4 Kd6 2. Ra4 Kc5 3. Ka2 Kb5 4. Kb1 *";

@@ -21,16 +21,17 @@ function afterMoves(moves: readonly string[]) {
 }
 
 test.each([
-  ["e2e4", 45],
-  ["b1c3", 42],
+  ["e2e4", 50],
+  // Endgame tables may know another result than the engine.
+  ["b1c3", undefined],
   ["g2g4", 0],
   ["a2a3", undefined],
 ])("the review knows the chances after %s: %s", (uci, percent) => {
-  expect(knownPercent(mistake, uci, afterMoves([uci]))).toBe(percent);
+  expect(knownPercent(mistake, 50, uci, afterMoves([uci]))).toBe(percent);
 });
 
 test("the rules know the chances after a checkmate", () => {
-  expect(knownPercent(mistake, "d8h4", afterMoves(["f3", "e5", "g4", "Qh4"]))).toBe(0);
+  expect(knownPercent(mistake, 50, "d8h4", afterMoves(["f3", "e5", "g4", "Qh4"]))).toBe(0);
 });
 
 test.each([
@@ -42,6 +43,6 @@ test.each([
 ] as const)(
   "an attempt of %s after which White's chances are %s instead of 45 is right: %s",
   (side, percent, isRight) => {
-    expect(isGoodAttempt(mistake, percent, side)).toBe(isRight);
+    expect(isGoodAttempt(45, percent, side)).toBe(isRight);
   },
 );

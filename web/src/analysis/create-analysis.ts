@@ -283,7 +283,9 @@ export function createAnalysis({ game, client, request, reviewed }: Deps) {
     },
 
     playBest(): void {
-      const move = latest.peek()?.lines[0]?.moves[0];
+      const { bestMove, lines = [] } = latest.peek() ?? {};
+      // Of the tables: a line of the engine could give the result away.
+      const move = bestMove?.uci ?? lines[0]?.moves[0];
       if (move) {
         game.play([move]);
       }

@@ -21,6 +21,9 @@ export function CommentPanel() {
   const isTried = !reviewed && node.ply > 0 && review.progress.value.kind === "done";
   const best = reviewed?.best;
   const search = analysis.search.value;
+  // The scores of the other moves are the engine's: endgame tables may know that one of them gives the result away.
+  const isKnown = before && (review.reviewOf(before) ?? reviewed)?.tablebase !== undefined;
+  const others = isKnown ? [] : (best?.alternatives ?? []);
   return (
     <section class="comment-panel panel" aria-label="Comment on the move">
       {node.move ? <MoveLine node={node} reviewed={reviewed} /> : <AtStart />}
@@ -29,8 +32,8 @@ export function CommentPanel() {
       ))}
       {before && reviewed && <Remarks before={before} reviewed={reviewed} />}
       {before && best && display.lines.isOn.value && <Line title="Best line" from={before} {...best} />}
-      {before && best && display.lines.isOn.value && best.alternatives.length > 0 && (
-        <Others from={before} moves={best.alternatives.filter(({ move }) => move?.uci !== node.move?.uci)} />
+      {before && others.length > 0 && display.lines.isOn.value && (
+        <Others from={before} moves={others.filter(({ move }) => move?.uci !== node.move?.uci)} />
       )}
       {isTried && search.kind === "waiting" && <Countdown wait={search.wait} />}
       {isTried &&

@@ -1,4 +1,5 @@
 import { batch, computed, effect, type ReadonlySignal, signal } from "@preact/signals";
+import type { Score } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { MoveReview, ReviewLimits } from "../../../gen/chess/analysis/v1/game_pb.ts";
 import type { Client } from "../client/client.ts";
 import { keepAsking, type Wait } from "../client/keep-asking.ts";
@@ -18,12 +19,13 @@ interface Deps {
   readonly client: Client;
   readonly moves: ReadonlySignal<readonly MoveReview[]>;
   readonly line: ReadonlySignal<readonly GameNode[]>;
+  scoreOf(node: GameNode): Score | undefined;
   /** The engine and the limits of the searches of the review. */
   search(): Partial<Pick<ReviewLimits, "depth" | "nodes">> & { readonly engine?: string | undefined };
 }
 
 /** Asks for a better move at each mistake of one side. The attempts do not change the game. */
-export function createPractice({ game, client, moves, line, search }: Deps) {
+export function createPractice({ game, client, moves, line, scoreOf, search }: Deps) {
   const side = signal<Side | undefined>(undefined);
   const ply = signal(0);
   const tried = signal<string | undefined>(undefined);
@@ -80,13 +82,14 @@ export function createPractice({ game, client, moves, line, search }: Deps) {
     const [of, to, at] = [side.peek(), mistake.peek(), node.peek()];
     tried.value = uci;
     const after = position.peek()?.position;
-    if (!(of && to && at && after)) {
+    const before = at && scoreOf(at)?.winPercent;
+    if (!(of && to && before !== undefined && after)) {
       return;
     }
     const { depth, nodes, engine } = search();
     const key = [after.root, ...after.moves, depth, nodes, engine].join(" ");
     try {
-      let percent = knownPercent(to, uci, after) ?? known.get(key);
+      let percent = knownPercent(to, before, uci, after) ?? known.get(key);
       if (percent === undefined) {
         attempt.value = { kind: "asking" };
         const request = { fen: after.root, moves: [...after.moves], depth, nodes, engine };
@@ -102,7 +105,7 @@ export function createPractice({ game, client, moves, line, search }: Deps) {
       }
       if (percent !== undefined) {
         known.set(key, percent);
-        const isRight = isGoodAttempt(to, percent, of);
+        const isRight = isGoodAttempt(before, percent, of);
         solved.value = isRight ? new Set([...solved.peek(), to.ply]) : solved.peek();
         attempt.value = { kind: isRight ? "right" : "wrong" };
       }

@@ -237,7 +237,16 @@ export function createReview({ game, client, request }: Deps) {
       ...{ depth: limits.depth, stopReason: StopReason.DEPTH, cached: true },
       ...(deterministic && { deterministic }),
     };
-    return score && create(EvaluateResponseSchema, { score, lines, ...(search && { search }) });
+    const { tablebase } = reviewOf(node) ?? {};
+    return (
+      score &&
+      create(EvaluateResponseSchema, {
+        ...{ score, lines },
+        ...(best?.move && { bestMove: best.move }),
+        ...(tablebase && { tablebase }),
+        ...(search && { search }),
+      })
+    );
   }
 
   const reviewed = computed(() => {
@@ -246,7 +255,7 @@ export function createReview({ game, client, request }: Deps) {
   });
 
   const practice = createPractice({
-    ...{ game, client, moves, line },
+    ...{ game, client, moves, line, scoreOf },
     search() {
       const state = progress.peek();
       const { depth, nodes } = (state.kind === "done" && state.review.search?.limits) || {};
