@@ -3,7 +3,7 @@ import { request } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import axe from "axe-core";
-import type { Page } from "playwright-core";
+import type { Page, Request } from "playwright-core";
 import { expect, test } from "vitest";
 import { createWebPage } from "../../src/http/pages/web-page.ts";
 import { startListener } from "../http/start-listener.ts";
@@ -38,6 +38,27 @@ describeWith("chromium")("the served page", () => {
     const bytes = files.map((file) => statSync(`${built}/${file}`).size);
     expect(files).toContain("index.html.gz");
     expect(bytes.reduce((sum, size) => sum + size, 0)).toBeLessThan(300_000);
+  });
+
+  test("a first visit transfers at most 200 kB, with all its requests and their headers", async () => {
+    const transfers: Promise<readonly [path: string, bytes: number]>[] = [];
+    const sizeOf = async (request: Request) => {
+      const { responseBodySize, responseHeadersSize } = await request.sizes();
+      return [new URL(request.url()).pathname, responseBodySize + responseHeadersSize] as const;
+    };
+    const page = await kibitz.open({
+      ownTab: true,
+      prepare: (page) => void page.on("requestfinished", (request) => transfers.push(sizeOf(request))),
+    });
+    await page.locator("cg-board piece").first().waitFor();
+    const paths = async () => (await Promise.all(transfers)).map(([path]) => path).join(" ");
+    // Of the requests for the plans and the engines, either may end last.
+    for (const path of [/^\/ /, /\.js/, /\.css/, /GetPrice/, /ListEngines/, /icon/]) {
+      await expect.poll(paths).toMatch(path);
+    }
+    const bytes = (await Promise.all(transfers)).reduce((sum, [, size]) => sum + size, 0);
+    expect(bytes).toBeLessThan(200_000);
+    expect(bytes, "the sizes are known").toBeGreaterThan(50_000);
   });
 
   test("a second visit loads only the document, because the browser has cached the assets", async () => {
