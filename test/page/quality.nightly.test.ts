@@ -1,7 +1,8 @@
+import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { rateOf, usePlansFile } from "../support/plans-file.ts";
 import { usePage, useService, useServiceInProcess } from "./support/open-page.ts";
-import { testAccessibility } from "./support/test-accessibility.ts";
+import { faultsInStates, testAccessibility } from "./support/test-accessibility.ts";
 
 describeWith("chromium")("the page on a wide screen", () => {
   // The default limits of callers without a key, except that the request rate is not limited.
@@ -10,4 +11,9 @@ describeWith("chromium")("the page on a wide screen", () => {
   const few = usePlansFile({ id: "keyless", limits: { rates: [rateOf("minute", 1, 60)] } });
   const limited = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: few }));
   testAccessibility(kibitz, limited, { width: 1280, height: 800 });
+
+  const open = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public" }));
+  test("the page passes the accessibility test axe on a wide screen with each dialog, message and panel open, in light and dark colours", async () => {
+    expect(await faultsInStates(open, { width: 1280, height: 800 })).toEqual([]);
+  });
 });

@@ -67,7 +67,11 @@ export function App() {
 function Notice() {
   const { notice, isDragging, dismiss } = usePage().input;
   if (isDragging.value) {
-    return <p class="shell-drop">Drop the file here: a game in PGN, or a position in FEN</p>;
+    return (
+      <p class="shell-drop" aria-hidden="true">
+        Drop the file here: a game in PGN, or a position in FEN
+      </p>
+    );
   }
   return notice.value === undefined ? null : (
     <p class="shell-notice notice" role="alert">
