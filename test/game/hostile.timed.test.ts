@@ -8,7 +8,7 @@ import { threadMs } from "../support/thread-time.ts";
 import { review } from "./games.ts";
 import { acceptedTexts, refusedTexts } from "./hostile-texts.ts";
 
-/** The slowest texts. `test/slow/game/hostile.test.ts` reads all hostile texts. */
+/** The slowest texts. `test/slow/game/hostile.nightly.test.ts` reads all hostile texts. */
 const longest = ["tags", "long words in long lines", "brackets in brackets", "remarks in brackets"];
 const texts = [...refusedTexts, ...acceptedTexts].filter(([name]) => longest.includes(name));
 

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { otherExchanges } from "../faults/steps/exchanges.ts";
 import { failEachStep } from "../faults/steps/fail-each-step.ts";
 import { type FailingServer, startFailingServer } from "../faults/steps/failing-server.ts";
-import { type Parts, randomParts } from "../faults/steps/request-grammar.ts";
+import { allPairs, type Parts, randomParts } from "../faults/steps/request-grammar.ts";
 import { tryGrammar } from "../faults/steps/try-grammar.ts";
 import { createRandom, type Random } from "../support/random.ts";
 
@@ -19,6 +19,16 @@ test.each(otherExchanges)(
     expect(faults).toEqual([]);
   },
 );
+
+test("each pair of values in request lines and headers is answered over HTTP/1.1 and HTTP/2, also if a step fails", async () => {
+  const random = createRandom(1);
+  const { outcomes, faults } = await tryGrammar(server, allPairs(random), random);
+  expect(faults).toEqual([]);
+  for (const outcome of ["200", "304", "400", "404", "405", "406", "500"]) {
+    expect(outcomes.get(`HTTP/1.1 ${outcome}`), outcome).toBeGreaterThan(0);
+    expect(outcomes.get(`HTTP/2 ${outcome}`), outcome).toBeGreaterThan(0);
+  }
+});
 
 const minutes = 5;
 

@@ -1,3 +1,0 @@
-import { testTimeAndNodes } from "./time-and-nodes.ts";
-
-testTimeAndNodes(100);
