@@ -55,6 +55,20 @@ export function createCharge(limits: Limits, timeOf: Analyzer["timeOf"], ending?
     return charged;
   }
 
+  async function countOne(
+    { account, outcome }: Pick<ReadCall, "account" | "outcome">,
+    onEntered?: (entered: EnteredRequest) => void,
+  ): Promise<EnteredRequest> {
+    const counted = { ...account, plan: withoutConcurrent(account.plan) };
+    const decision = await limits.enter(counted, noTime, onEntered && { onEntered });
+    if (decision.kind === "refused") {
+      throw limits.errorFrom(decision, account);
+    }
+    outcome.isCounted = true;
+    setRateLimitHeaders(outcome, decision.windows);
+    return decision.entered;
+  }
+
   return {
     request,
     /** The rate limits count a review as several requests. `positions` is the number of positions that need a search. */
@@ -86,14 +100,14 @@ export function createCharge(limits: Limits, timeOf: Analyzer["timeOf"], ending?
       };
     },
     /** Charges a request that needs no engine: the rate limits count one request. */
-    async withoutSearch({ account, outcome }: Pick<ReadCall, "account" | "outcome">): Promise<void> {
-      const decision = await limits.enter({ ...account, plan: withoutConcurrent(account.plan) }, noTime);
-      if (decision.kind === "refused") {
-        throw limits.errorFrom(decision, account);
-      }
-      setRateLimitHeaders(outcome, decision.windows);
-      outcome.isCounted = true;
-      decision.entered.leave(0, true);
+    async withoutSearch(call: Pick<ReadCall, "account" | "outcome">): Promise<void> {
+      (await countOne(call)).leave(0, true);
+    },
+    /** Like `withoutSearch`, for a request whose answer takes work: see {@link ChargedRequest.answered}. */
+    async lookUp(call: ReadCall, held: DisposableStack): Promise<ChargedRequest> {
+      const charged = held.use(new ChargedRequest(noTime, call));
+      await countOne(call, (entered) => charged.begin(entered));
+      return charged;
     },
     /** Rejects if the account has used up its quota. Does not count a request. */
     refuseUsedUp: (account: Account) => limits.refuseUsedUp(account),

@@ -14,7 +14,7 @@ export interface ProbeOptions {
   /** The longest time in milliseconds that a call waits for tables that are being verified. */
   readonly tablesMaxWaitMs: number;
   readonly validate: Pick<Validate, "position">;
-  readonly charge: Pick<Charge, "refuseUsedUp" | "withoutSearch">;
+  readonly charge: Pick<Charge, "lookUp">;
   readonly beginWork: BeginWork;
 }
 
@@ -31,13 +31,11 @@ export function createProbe({
   beginWork,
 }: ProbeOptions): Probe {
   return async ({ fen }: MessageShape<typeof probeTablebase.input>, call: Call) => {
-    const { account, signal } = call;
+    const { signal, outcome } = call;
     const position = await validate.position(fen);
+    using held = new DisposableStack();
     // A tool of `/mcp` looks up a position that the same request has already paid for.
-    const isPaid = call.outcome.isCounted;
-    if (!isPaid) {
-      await charge.refuseUsedUp(account);
-    }
+    const charged = outcome.isCounted ? undefined : await charge.lookUp(call, held);
     const answer = await tablebase.probeMoves(position, {
       turn: beginWork(() => signal.throwIfAborted()),
       signal: timeoutSignal(tablesMaxWaitMs),
@@ -48,9 +46,7 @@ export function createProbe({
         retryAfterMs: retryAfter(answer),
       });
     }
-    if (!isPaid) {
-      await charge.withoutSearch(call);
-    }
+    charged?.answered();
     if (answer.kind === "miss") {
       throw new KibitzError("not_in_tablebase", detailOf(answer, tablebase));
     }

@@ -1,8 +1,14 @@
 import { create } from "@bufbuild/protobuf";
 import { expect, test } from "vitest";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { localAccount } from "../../src/access/account.ts";
+import { createLimits } from "../../src/access/limits.ts";
+import { keylessPlan } from "../../src/access/plans.ts";
 import { localCall } from "../../src/calls/call.ts";
+import { KibitzError } from "../../src/errors/errors.ts";
+import { createCharge } from "../../src/services/charge.ts";
 import { createProbe } from "../../src/services/probe-tablebase.ts";
+import { createMemoryLimitStore } from "../../src/storage/memory/limit-store.ts";
 import type { Tablebase, UnknownPosition } from "../../src/tablebase/tablebase.ts";
 import { createTimeSlicer } from "../../src/thread/time-slices.ts";
 import { positionOf } from "../chess/validated.ts";
@@ -12,7 +18,8 @@ const fen = "8/8/8/8/8/2k5/8/K6Q w - - 0 1";
 
 /** Probes tables that do not know the position. Counts the requests that are charged. */
 async function probed(miss: Omit<UnknownPosition, "kind">, tables = 145) {
-  let charged = 0;
+  const limits = createLimits(createMemoryLimitStore());
+  const charge = createCharge(limits, () => expect.fail("no search is charged"));
   const probe = createProbe({
     tablebase: {
       probeMoves: async () => ({ kind: "miss", ...miss }),
@@ -20,18 +27,52 @@ async function probed(miss: Omit<UnknownPosition, "kind">, tables = 145) {
     } as Partial<Tablebase> as Tablebase,
     tablesMaxWaitMs: 200,
     validate: { position: async (text) => positionOf(text) },
-    charge: {
-      refuseUsedUp: async () => {},
-      withoutSearch: async () => void charged++,
-    },
+    charge,
     beginWork: createTimeSlicer(),
   });
-  const call = localCall(probeTablebase, new AbortController().signal);
+  const call = callWithin(100);
   const error = await (probe(create(probeTablebase.input, { fen }), call) as Promise<unknown>).catch(
     (thrown: unknown) => thrown,
   );
-  return { error, charged };
+  const [window] = await limits.windowsOf(call.account);
+  return { error, charged: 100 - (window?.remaining ?? 0) };
 }
+
+/** Returns a call of a caller with `quota` requests in a minute. */
+function callWithin(quota: number) {
+  const rates = [{ name: "minute", quota, windowS: 60, unit: "request" }] as const;
+  const account = { ...localAccount, plan: { ...keylessPlan, limits: { ...keylessPlan.limits, rates } } };
+  return { ...localCall(probeTablebase, new AbortController().signal), account };
+}
+
+test("look-ups beyond the rate limit are refused before the tables are asked, also if all arrive at once", async () => {
+  let asked = 0;
+  const probe = createProbe({
+    tablebase: {
+      async probeMoves() {
+        asked++;
+        return { kind: "miss", reason: "no_table", message: "" };
+      },
+      summary: () => undefined,
+    } as Partial<Tablebase> as Tablebase,
+    tablesMaxWaitMs: 200,
+    validate: { position: async (text) => positionOf(text) },
+    charge: createCharge(createLimits(createMemoryLimitStore()), () => expect.fail("no search is charged")),
+    beginWork: createTimeSlicer(),
+  });
+  const { account } = callWithin(3);
+  const errors = await Promise.all(
+    Array.from({ length: 20 }, async () => {
+      const call = { ...callWithin(3), account };
+      const answer = probe(create(probeTablebase.input, { fen }), call) as Promise<unknown>;
+      return await answer.catch((error: unknown) => error);
+    }),
+  );
+  const codes = errors.map((error) => (error instanceof KibitzError ? error.code : "answered"));
+  expect(codes.filter((code) => code === "not_in_tablebase")).toHaveLength(3);
+  expect(codes.filter((code) => code === "rate_limited")).toHaveLength(17);
+  expect(asked).toBe(3);
+});
 
 test.each([
   [0, 1000],
