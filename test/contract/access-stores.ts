@@ -167,6 +167,35 @@ export function testKeyStore(name: string, create: () => KeyStore): void {
       expect(await store.prune({ endedBefore: 101, unusedSince: 0 }, 1)).toBe(1);
     });
 
+    test(`the keys of each plan in ${name} are counted without revoked keys, also if many were made at the same time`, async () => {
+      const store = create();
+      expect(await store.countByPlan()).toEqual(new Map());
+      const many = (count: number, fields: Partial<KeyRecord> & { readonly plan: string }) =>
+        Array.from({ length: count }, (_, index) =>
+          keyRecord({ id: `${fields.plan} ${fields.createdAt} ${index}`, ...fields }),
+        );
+      await store.createAll([
+        ...many(2000, { plan: "free", createdAt: 1_700_000_000_000 }),
+        ...many(500, { plan: "gold", createdAt: 1_700_000_000_001 }),
+        ...many(7, { plan: "gone", createdAt: 1_700_000_000_002, revokedAt: 1_700_000_000_003 }),
+        ...many(1, { plan: "club", createdAt: 1_700_000_000_004 }),
+      ]);
+      const counts = new Map([
+        ["free", 2000],
+        ["gold", 500],
+        ["club", 1],
+      ]);
+      let turns = 0;
+      let next = setImmediate(function count() {
+        turns++;
+        next = setImmediate(count);
+      });
+      expect(await store.countByPlan()).toEqual(counts);
+      clearImmediate(next);
+      // Other work goes on between the steps.
+      expect(turns).toBeGreaterThan(1);
+    });
+
     test(`a key in ${name} is replaced only if it is as it was read, and never twice`, async () => {
       const store = create();
       const first = keyRecord({ id: "a", name: "mine", expiresAt: 500 });

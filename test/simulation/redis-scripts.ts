@@ -1,6 +1,7 @@
 import { keyRules } from "../../src/storage/key-rules.ts";
 import { renewScript } from "../../src/storage/redis/claims.ts";
 import {
+  countScript,
   createAllScript,
   createScript,
   findByHashScript,
@@ -402,6 +403,23 @@ const touch: Script = (call, [keys], uses) => {
   return 1;
 };
 
+const count: Script = (call, [keys], [from = "", offset = "", max = ""]) => {
+  const range = [from, "+inf", "WITHSCORES", "LIMIT", offset, max];
+  const found = textsOf(call("ZRANGEBYSCORE", `${keys}all`, ...range));
+  const plans: string[] = [];
+  let [last, same] = [from, Number(offset)];
+  for (let at = 0; at < found.length; at += 2) {
+    const known = call("HMGET", `${keys}id:${found[at]}`, "plan", "revoked_at");
+    const [plan, revokedAt] = textsOf(known) as readonly (string | null)[];
+    if (plan != null && revokedAt === null) {
+      plans.push(plan);
+    }
+    same = found[at + 1] === last ? same + 1 : 1;
+    last = found[at + 1] as string;
+  }
+  return [found.length === 2 * Number(max) ? [last, String(same)] : [], plans];
+};
+
 const keepPepper: Script = (call, [keys], [value = ""]) => {
   const kept = call("GET", `${keys}pepper`);
   if (kept !== null && Number(call("ZCARD", `${keys}all`)) > Number(call("ZCARD", `${keys}revoked`))) {
@@ -448,6 +466,7 @@ const scripts: ReadonlyMap<string, Script> = new Map([
   ],
   [revokeScript.sha1, revoke],
   [touchScript.sha1, touch],
+  [countScript.sha1, count],
   [
     pruneScript.sha1,
     (call, [keys = ""], [endedBefore = "", unusedSince = "", max]) =>

@@ -292,6 +292,27 @@ return forgetEnded(ARGV[1], ARGV[2], tonumber(ARGV[3]))
 `,
 );
 
+/**
+ * Arguments: a time of creation, the number of API keys with this time that are counted already, maximum number of keys. Returns the
+ * first two arguments of the next call, or an empty list, and the plan of each key that is not revoked.
+ */
+export const countScript = redisScript(
+  "count_keys",
+  `local keys, from, offset, max = KEYS[1], ARGV[1], tonumber(ARGV[2]), tonumber(ARGV[3])
+local found = redis.call('ZRANGEBYSCORE', keys .. 'all', from, '+inf', 'WITHSCORES', 'LIMIT', offset, max)
+local plans, last, same = {}, from, offset
+for at = 1, #found, 2 do
+  local known = redis.call('HMGET', keys .. 'id:' .. found[at], 'plan', 'revoked_at')
+  if known[1] and not known[2] then
+    table.insert(plans, known[1])
+  end
+  same = found[at + 1] == last and same + 1 or 1
+  last = found[at + 1]
+end
+return {#found == 2 * max and {last, tostring(same)} or {}, plans}
+`,
+);
+
 /** Argument: the check value. Stores the value if no valid key was hashed with another pepper. Returns the stored value. */
 export const pepperScript = redisScript(
   "keep_pepper",

@@ -8,6 +8,7 @@ import {
 } from "../ports.ts";
 import type { Redis, RedisScript } from "./connection.ts";
 import {
+  countScript,
   createAllScript,
   createScript,
   findByHashScript,
@@ -112,9 +113,17 @@ export function createRedisKeyStore(redis: Redis): KeyStore {
       return Number(await redis.run(pruneScript, [name], [endedBefore, unusedSince, max]));
     },
     async countByPlan() {
-      const valid = (await list()).filter(({ revokedAt }) => revokedAt === undefined);
-      const groups = Map.groupBy(valid, ({ plan }) => plan);
-      return new Map(Array.from(groups, ([plan, records]) => [plan, records.length]));
+      const counts = new Map<string, number>();
+      let from: readonly string[] = ["-inf", "0"];
+      while (from.length > 0) {
+        const reply = listOf(await redis.run(countScript, [name], [...from, atOnce]));
+        const [next, plans] = [textsOf(reply[0]), textsOf(reply[1])];
+        for (const plan of plans) {
+          counts.set(plan, (counts.get(plan) ?? 0) + 1);
+        }
+        from = next;
+      }
+      return counts;
     },
     async pepperCheck() {
       const [kept, all, revoked] = await Promise.all([

@@ -1,6 +1,10 @@
+import { turn } from "../../time/time.ts";
 import { keyRules } from "../key-rules.ts";
 import type { EndedKeys, Issued, IssueTerms, KeyRecord, KeyStore } from "../ports.ts";
 import { type Database, readDatabase } from "./database.ts";
+
+/** The number of API keys for one step of a count. A step blocks the thread for about a millisecond. */
+const countedAtOnce = 1000;
 
 export function createSqliteKeyStore(database: Database): KeyStore {
   const insert = database.prepare(
@@ -34,8 +38,8 @@ export function createSqliteKeyStore(database: Database): KeyStore {
      WHERE id = :id AND revoked_at IS NULL AND replaced_by IS NULL
        AND name IS :name AND plan = :plan AND expires_at IS :expiresAt`,
   );
-  const plans = database.prepare(
-    "SELECT plan, count(*) AS count FROM api_key WHERE revoked_at IS NULL GROUP BY plan",
+  const plansAfter = database.prepare(
+    "SELECT rowid, plan, revoked_at FROM api_key WHERE rowid > ? ORDER BY rowid LIMIT ?",
   );
   const touch = database.prepare(
     "UPDATE api_key SET last_used_at = max(coalesce(last_used_at, 0), ?) WHERE id = ?",
@@ -204,8 +208,20 @@ export function createSqliteKeyStore(database: Database): KeyStore {
       const some = await database.read(() => ended.get({ ...endedKeys, max: 1 }) !== undefined);
       return some ? database.write(() => forgetEnded(endedKeys, max)) : 0;
     },
-    countByPlan: () =>
-      database.read(() => new Map(plans.all().map(({ plan, count }) => [String(plan), Number(count)]))),
+    async countByPlan() {
+      const counts = new Map<string, number>();
+      let rows: readonly NonNullable<Row>[];
+      let last = 0;
+      do {
+        await turn();
+        rows = await database.read(() => plansAfter.all(last, countedAtOnce));
+        for (const { plan } of rows.filter(({ revoked_at }) => revoked_at === null)) {
+          counts.set(String(plan), (counts.get(String(plan)) ?? 0) + 1);
+        }
+        last = Number(rows.at(-1)?.rowid);
+      } while (rows.length === countedAtOnce);
+      return counts;
+    },
     pepperCheck: () =>
       database.read(() => {
         const kept = pepperCheck.get()?.value;
