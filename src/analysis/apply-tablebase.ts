@@ -15,12 +15,16 @@ export type LookUpTables = (request: ValidatedRequest) => (analysis: Analysis) =
 interface LookUp {
   /** Aborted when the answer waits no longer for tables that are being verified. */
   readonly late: AbortController;
-  readonly options: { readonly turn: () => Promise<void>; readonly signal: AbortSignal };
-  readonly probing: Promise<{ readonly value: TableResult } | undefined>;
+  readonly probing: Promise<Known | undefined>;
+}
+
+interface Known {
+  readonly value: TableResult;
+  readonly betterMove: ReturnType<Tablebase["compareMoves"]>;
 }
 
 interface LookUpOptions {
-  readonly tablebase: Pick<Tablebase, "mayKnow" | "probe" | "betterMove">;
+  readonly tablebase: Pick<Tablebase, "mayKnow" | "probe" | "compareMoves">;
   readonly beginWork: BeginWork;
   /** The longest time in milliseconds that an answer of the engine waits for tables that are being verified. */
   readonly maxWaitMs: number;
@@ -50,39 +54,42 @@ export function createLookUpTables({
     if (position.terminal || !tablebase.mayKnow(position)) {
       return asItIs;
     }
-    let lookUp = begin(position);
+    let lookUp = begin(position, searchMoves);
     let waitMs = maxWaitMs;
     return async (analysis) => {
       const { late } = lookUp;
       // While the engine searches, tables can be verified without a delay of the answer.
       const waiting = after(waitMs, () => late.abort()).unref();
       try {
-        return await withTables(analysis, lookUp, searchMoves, weakened);
+        return await withTables(analysis, lookUp, weakened);
       } finally {
         waiting.cancel();
         if (late.signal.aborted) {
           // A later state of the same search may find the tables verified. It does not wait again.
-          lookUp = begin(position);
+          lookUp = begin(position, searchMoves);
           waitMs = 0;
         }
       }
     };
   };
 
-  function begin(position: Position): LookUp {
+  /** All states of a search share one comparison of the moves. */
+  function begin(position: Position, allowed: readonly string[]): LookUp {
     const late = new AbortController();
     const options = { turn: beginWork(), signal: late.signal };
-    return { late, options, probing: known(tablebase.probe(position, options)) };
+    const probing = known(tablebase.probe(position, options)).then(
+      (result) =>
+        result && {
+          value: result.value,
+          betterMove: tablebase.compareMoves(position, result.value, { ...options, allowed }),
+        },
+    );
+    return { late, probing };
   }
 
-  async function withTables(
-    analysis: Analysis,
-    { options, probing }: LookUp,
-    allowed: readonly string[],
-    weakened: boolean,
-  ): Promise<Analysis> {
+  async function withTables(analysis: Analysis, { probing }: LookUp, weakened: boolean): Promise<Analysis> {
     const result = await probing;
-    const { best, request } = analysis;
+    const { best } = analysis;
     if (result === undefined || best === undefined) {
       return analysis;
     }
@@ -90,9 +97,7 @@ export function createLookUpTables({
     if (weakened) {
       return tablebased;
     }
-    const better = await known(
-      tablebase.betterMove(request.position, best.uci, result.value, { ...options, allowed }),
-    );
+    const better = await known(result.betterMove(best.uci));
     // If the engine's move cannot be checked, leave out `tablebase`, because the best move must not give away the result in it.
     return better === undefined
       ? analysis

@@ -30,19 +30,21 @@ export interface Tablebase extends AsyncDisposable {
   probe(position: Position, options?: ProbeOptions): Promise<TableAnswer<TableResult>>;
   /** Also probes each legal move, and lists the best move first. A move that makes a draw by repetition counts as a draw. */
   probeMoves(position: Position, options?: ProbeOptions): Promise<TableAnswer<TableMoves>>;
-  /**
-   * Returns the UCI of the best allowed move if the move `uci` gives a better result away. Otherwise undefined. After a repetition, also
-   * returns it if its win is shorter. Is quick if `uci` keeps the `category` of the position, and no position has been repeated.
-   */
-  betterMove(
+  /** Returns a function that compares moves of a position. It ranks the moves at most once, however often it is called. */
+  compareMoves(
     position: Position,
-    uci: string,
     known: Pick<TableResult, "category">,
-    options?: BetterMoveOptions,
-  ): Promise<TableAnswer<string | undefined>>;
+    options?: CompareOptions,
+  ): BetterMove;
 }
 
-interface BetterMoveOptions extends ProbeOptions {
+/**
+ * Returns the UCI of the best allowed move if the move `uci` gives a better result away. Otherwise undefined. After a repetition, also
+ * returns it if its win is shorter. Is quick if `uci` keeps the `category` of the position, and no position has been repeated.
+ */
+type BetterMove = (uci: string) => Promise<TableAnswer<string | undefined>>;
+
+interface CompareOptions extends ProbeOptions {
   /** In UCI. If empty, all legal moves are allowed. */
   readonly allowed?: readonly string[];
 }
@@ -175,25 +177,31 @@ export async function openTablebase(
           moves: ranked.map((move) => tableMoveFrom(position, move)),
         };
       }),
-    betterMove: (position, uci, known, { allowed = [], ...probeOptions } = {}) =>
-      answerOf(position, async () => {
-        requireKnown(position);
-        const { board, chess960 } = position;
-        const tables = tablesFor(probeOptions);
-        const occurrences = await occurrencesIn(position, tables);
-        const isHurried = occurrences.hasRepeated && known.category === "win";
-        const move = isHurried ? undefined : moveFromText(board, uci);
-        if (move && keepsResult(await evaluateMove(board, move, occurrences, tables), known)) {
-          return undefined;
-        }
-        const uciOf = (one: RankedMove) => uciFromMove(board, one.move, chess960);
-        const ranked = await rankMoves(board, occurrences, known, tables);
-        const own = ranked.find((one) => uciOf(one) === uci);
-        const best = ranked.find((one) => allowed.length === 0 || allowed.includes(uciOf(one)));
-        const isBetter =
-          own && best && (hasBetterResult(best, own) || (isHurried && isShorterWin(best, own)));
-        return isBetter ? uciOf(best) : undefined;
-      }),
+    compareMoves(position, known, { allowed = [], ...probeOptions } = {}) {
+      const { board, chess960 } = position;
+      const tables = tablesFor(probeOptions);
+      let history: Promise<Occurrences> | undefined;
+      let ranking: Promise<readonly RankedMove[]> | undefined;
+      return (uci) =>
+        answerOf(position, async () => {
+          requireKnown(position);
+          history ??= occurrencesIn(position, tables);
+          const occurrences = await history;
+          const isHurried = occurrences.hasRepeated && known.category === "win";
+          const move = isHurried ? undefined : moveFromText(board, uci);
+          if (move && keepsResult(await evaluateMove(board, move, occurrences, tables), known)) {
+            return undefined;
+          }
+          const uciOf = (one: RankedMove) => uciFromMove(board, one.move, chess960);
+          ranking ??= rankMoves(board, occurrences, known, tables);
+          const ranked = await ranking;
+          const own = ranked.find((one) => uciOf(one) === uci);
+          const best = ranked.find((one) => allowed.length === 0 || allowed.includes(uciOf(one)));
+          const isBetter =
+            own && best && (hasBetterResult(best, own) || (isHurried && isShorterWin(best, own)));
+          return isBetter ? uciOf(best) : undefined;
+        });
+    },
     [Symbol.asyncDispose]: () => files[Symbol.asyncDispose](),
   };
 }

@@ -28,7 +28,7 @@ const beginWork = createTimeSlicer();
 const unexpected = (error: unknown) => expect.fail(String(error));
 
 interface Nodes {
-  readonly tables?: Pick<Tablebase, "mayKnow" | "probe" | "betterMove"> | undefined;
+  readonly tables?: Pick<Tablebase, "mayKnow" | "probe" | "compareMoves"> | undefined;
   readonly store?: AnswerStore<SearchResult>;
   readonly onError?: (error: unknown) => void;
 }
@@ -186,9 +186,9 @@ describe("the endgame tables", () => {
   });
 
   test("nothing is said if the engine's move cannot be checked, because a best move must not give a result away", async () => {
-    const betterMove = async () =>
+    const compareMoves = () => async () =>
       ({ kind: "miss", reason: "no_table", message: "there is no table" }) as const;
-    const node = nodeOf(engineOf(["a1a2"]), { tables: { ...tablebase, betterMove } });
+    const node = nodeOf(engineOf(["a1a2"]), { tables: { ...tablebase, compareMoves } });
     const analysis = await node.analyze(validated({ fen: rookHangs }));
     expect([analysis.tablebase, analysis.best?.uci]).toEqual([undefined, "a1a2"]);
   });

@@ -155,7 +155,7 @@ describe("a winning move after a repetition", () => {
   const round = ["h1h2", "d5d4", "h2h1", "d4d5"];
 
   async function betterMove(fen: string, moves: readonly string[], uci: string) {
-    const answer = await tablebase.betterMove(positionOf(fen, { moves }), uci, { category: "win" });
+    const answer = await tablebase.compareMoves(positionOf(fen, { moves }), { category: "win" })(uci);
     return answer.kind === "known" ? answer.value : expect.fail(answer.message);
   }
 
@@ -172,6 +172,23 @@ describe("a winning move after a repetition", () => {
     const better = await betterMove(start, round, "h1h2");
     expect(better).toBeDefined();
     expect(await betterMove(start, round, better ?? "")).toBeUndefined();
+  });
+
+  test("the moves are ranked once, however many of them are compared", async () => {
+    let turns = 0;
+    const turn = async () => void turns++;
+    const compare = tablebase.compareMoves(
+      positionOf(start, { moves: round }),
+      { category: "win" },
+      { turn },
+    );
+    const first = await compare("h1h2");
+    const turnsOfOne = turns;
+    expect(turnsOfOne).toBeGreaterThan(20);
+    for (let count = 0; count < 10; count++) {
+      expect(await compare("h1h2")).toEqual(first);
+    }
+    expect(turns).toBe(turnsOfOne);
   });
 
   test.each([
