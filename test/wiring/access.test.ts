@@ -116,7 +116,7 @@ describe("API keys with a pepper", () => {
     const authorization = await makeKey("older", pepper);
     const database = new DatabaseSync(join(folder, "older", "kibitz.db"));
     database.exec(`DROP TABLE pepper_check; DROP INDEX api_key_expires; ALTER TABLE api_key DROP COLUMN expires_at;
-      ALTER TABLE api_key DROP COLUMN account; PRAGMA user_version = 2`);
+      ALTER TABLE api_key DROP COLUMN account; ALTER TABLE api_key DROP COLUMN replaced_by; PRAGMA user_version = 2`);
     database.close();
     {
       await using access = await openWith("older", pepper);
