@@ -43,6 +43,15 @@ export function checkValueOf(pepper: string | undefined): string {
   return hashOfApiKey("kibitz: which pepper the keys here were hashed with", pepper);
 }
 
+/** Describes the pepper of keys whose check value is not the one of `pepper`, for a message: the keys were made … */
+export function pepperOfOthers(checkValue: string | undefined, pepper: string | undefined): string {
+  return checkValue === checkValueOf(undefined)
+    ? "without a pepper"
+    : pepper === undefined
+      ? "with a pepper, and none is set"
+      : "with another pepper";
+}
+
 function checksumOf(random: string): string {
   let rest = crc32(random);
   let digits = "";

@@ -7,6 +7,7 @@ import { checkRules } from "../calls/rules.ts";
 import { keyRules } from "../storage/key-rules.ts";
 import type { ChangedKey, KeyRecord } from "../storage/ports.ts";
 import { withoutControls } from "../text/controls.ts";
+import { echo } from "../text/echo.ts";
 import { wall } from "../time/time.ts";
 import { type OpenedKeys, openKeys, readKeys } from "../wiring/access.ts";
 import { loadConfig } from "../wiring/config.ts";
@@ -136,7 +137,7 @@ function fieldsFrom({ values }: CommandInput, config: Config) {
   if (typeof plan === "string") {
     const plans = loadPlans(config).filter(({ requiresKey }) => requiresKey);
     if (planOf(plans, plan) === undefined) {
-      throw new UsageError(`there is no plan "${plan}" for keys; the plans are ${idsOf(plans)}`);
+      throw new UsageError(`there is no plan ${echo(plan, '"')} for keys; the plans are ${idsOf(plans)}`);
     }
   }
   if (typeof expires === "string") {
@@ -309,7 +310,7 @@ function onlyArguments({ positionals }: CommandInput, count: 0 | 1, what = "the 
 /** Returns the error for a key that is unknown, revoked or expired, or was already replaced. */
 async function whyInvalid(id: string, { keys, expiry }: Opened): Promise<UsageError> {
   const known = await keys.findById(id);
-  const name = JSON.stringify(id);
+  const name = echo(id, '"');
   if (known === undefined) {
     return new UsageError(`there is no valid key ${name}; kibitz keys list shows the ids`);
   }

@@ -1,4 +1,4 @@
-import { checkValueOf } from "../access/keys.ts";
+import { checkValueOf, pepperOfOthers } from "../access/keys.ts";
 import type { KeyRecord, KeyStore } from "../storage/ports.ts";
 import { echo } from "../text/echo.ts";
 import { isJsonObject } from "../text/json.ts";
@@ -101,7 +101,7 @@ async function importKey(keys: KeyStore, record: KeyRecord): Promise<Imported> {
     return { kind: "revoked" };
   }
   if (there.plan !== plan) {
-    const why = `was left out: its plan is "${there.plan}" here, and "${plan}" in the file; kibitz keys update changes the plan`;
+    const why = `was left out: its plan is ${echo(there.plan, '"')} here, and ${echo(plan, '"')} in the file; kibitz keys update changes the plan`;
     return { kind: "conflict", why };
   }
   const isEarlier = expiresAt !== undefined && expiresAt < (there.expiresAt ?? Number.POSITIVE_INFINITY);
@@ -123,11 +123,9 @@ function refuseOtherPepper(lines: readonly ExportedKey[], { keyPepper }: Config)
   if (at < 0) {
     return;
   }
-  const made =
-    lines[at]?.pepperCheck === checkValueOf(undefined) ? "without a pepper" : "with another pepper";
-  const here = keyPepper === undefined ? ", and none is set here" : "";
+  const made = pepperOfOthers(lines[at]?.pepperCheck, keyPepper);
   throw new UsageError(
-    `KIBITZ_KEY_PEPPER: the key ${echo(lines[at]?.record.id ?? "")} in the file was made ${made}${here}, so it would not work; nothing was imported. Use the KIBITZ_KEY_PEPPER of the exporting server.`,
+    `KIBITZ_KEY_PEPPER: the key ${echo(lines[at]?.record.id ?? "")} in the file was made ${made}, so it would not work; nothing was imported. Use the KIBITZ_KEY_PEPPER of the exporting server.`,
   );
 }
 

@@ -1,7 +1,7 @@
 import { ProblemSchema } from "../../gen/chess/analysis/v1/problem_pb.ts";
 import { createMessageWriter } from "../calls/plain/write-message.ts";
 import { errorKind, refusalKind } from "../errors/catalog.ts";
-import { KibitzError, type Violation } from "../errors/errors.ts";
+import { allowedByUpgrade, KibitzError, type Violation } from "../errors/errors.ts";
 import { problemFromError } from "../errors/problem.ts";
 import { withoutControls } from "../text/controls.ts";
 import { durationText } from "../text/duration-text.ts";
@@ -49,8 +49,7 @@ function nextSteps(error: KibitzError): readonly string[] {
   const { code, suggestedRequest, upgrade, retryAfterMs, nextAction } = error;
   const ways = [
     suggestedRequest && `try: ${JSON.stringify(suggestedRequest, shortened)}`,
-    upgrade &&
-      `the plan ${echo(upgrade.plan)} allows ${code === "upgrade_needed" ? "it" : "more"}: ${upgrade.url}`,
+    upgrade && `the plan ${echo(upgrade.plan)} allows ${allowedByUpgrade(code)}: ${upgrade.url}`,
     nextAction === "get_api_key" && `give an API key of the service, in ${keyVariable} or with --key`,
     nextAction === "check_api_key" && `check the API key in ${keyVariable} or --key`,
     retryAfterMs !== undefined && `ask again in ${durationText(retryAfterMs / 1000)}`,

@@ -43,6 +43,11 @@ interface KibitzErrorOptions {
   readonly cause?: unknown;
 }
 
+/** What the plan of an `upgrade` allows, in a sentence: the request itself, or more requests. */
+export function allowedByUpgrade(code: ErrorCode): string {
+  return code === "upgrade_needed" ? "it" : "more";
+}
+
 /** All intended errors have this class. Any other thrown value is reported as `internal`. */
 export class KibitzError extends Error {
   readonly code: ErrorCode;

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { type Access, type AccessOptions, createAccess, type SharedAccess } from "../access/access.ts";
 import { defaultKnownMs } from "../access/authenticate.ts";
 import { createCallerAddress, createClientAddress } from "../access/client-address.ts";
-import { checkValueOf } from "../access/keys.ts";
+import { checkValueOf, pepperOfOthers } from "../access/keys.ts";
 import type { Plan } from "../access/plans.ts";
 import type { ListenerOptions } from "../http/listener/listener.ts";
 import { type Log, silentLog } from "../log/log.ts";
@@ -255,11 +255,7 @@ function otherPepper(kept: string, config: Config): ConfigError {
   const { keyPepper, redisUrl } = config;
   const anew = redisUrl === undefined ? "move that file away" : "name another KIBITZ_REDIS_PREFIX";
   const isNone = kept === checkValueOf(undefined);
-  const made = isNone
-    ? "without a pepper"
-    : keyPepper === undefined
-      ? "with a pepper, and none is set"
-      : "with another pepper";
+  const made = pepperOfOthers(kept, keyPepper);
   return new ConfigError(
     `KIBITZ_KEY_PEPPER: the keys in ${placeOfKeys(config)} were made ${made}. None of them would work: ${isNone ? "unset it" : "set the pepper that they were made with"}, or ${anew} to start without these keys.`,
   );

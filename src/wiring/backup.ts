@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { closeSync, existsSync, lstatSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { checkValueOf } from "../access/keys.ts";
+import { checkValueOf, pepperOfOthers } from "../access/keys.ts";
 import { copyDatabase } from "../storage/sqlite/copy-database.ts";
 import {
   databaseFile,
@@ -84,9 +84,9 @@ export async function restoreDatabase({ dataDir, keyPepper }: Config, file: stri
   const database = databaseFile(dataDir);
   const { records, pepperCheck } = readCopy(file);
   if (pepperCheck !== undefined && pepperCheck !== checkValueOf(keyPepper)) {
-    const made = pepperCheck === checkValueOf(undefined) ? "without a pepper" : "with another pepper";
+    const made = pepperOfOthers(pepperCheck, keyPepper);
     throw new BackupError(
-      `KIBITZ_KEY_PEPPER: the keys in ${file} were made ${made}, and none of them would work. Set the pepper that they were made with. Nothing was changed.`,
+      `KIBITZ_KEY_PEPPER: the keys in ${file} were made ${made}. None of them would work. Set the pepper that they were made with. Nothing was changed.`,
     );
   }
   let earlier: string | undefined;

@@ -1,6 +1,7 @@
 import type { Access } from "../access/access.ts";
 import { freePlan, planOf } from "../access/plans.ts";
 import type { Log } from "../log/log.ts";
+import { echo } from "../text/echo.ts";
 import { ConfigError } from "./config.ts";
 import { loadPlans } from "./plans.ts";
 import type { Config } from "./settings.ts";
@@ -16,7 +17,9 @@ export async function reloadPlans(config: Config, access: PlannedAccess): Promis
   const removed = access.plans.filter(({ id }) => planOf(plans, id) === undefined);
   if (removed.length > 0 && config.access !== "open") {
     const used = await access.keysByPlan();
-    const missing = removed.flatMap(({ id }) => (used.has(id) ? [`"${id}" (keys: ${used.get(id)})`] : []));
+    const missing = removed.flatMap(({ id }) =>
+      used.has(id) ? [`${echo(id, '"')} (keys: ${used.get(id)})`] : [],
+    );
     if (missing.length > 0) {
       throw new ConfigError(
         `KIBITZ_PLANS: ${config.plansFile} lacks plans that keys use: ${missing.join(", ")}. Put them back, or give these keys another plan with kibitz keys update.`,
@@ -40,7 +43,7 @@ export async function warnOfMissingPlans(
     if (planOf(access.plans, id) === undefined) {
       const where =
         config.plansFile === undefined ? "KIBITZ_PLANS is not set" : "KIBITZ_PLANS lacks this plan";
-      log.warn({ count }, `keys of the plan ${JSON.stringify(id)} have the plan ${freePlan.id}: ${where}`);
+      log.warn({ count }, `keys of the plan ${echo(id, '"')} have the plan ${freePlan.id}: ${where}`);
     }
   }
 }

@@ -96,7 +96,7 @@ function readPlan(
   const violations = brokenIn(whole, planRules(base), "");
   const { id } = whole;
   if (typeof id === "string" && describedIds.has(id)) {
-    violations.push({ pointer: "/id", message: `The plan "${echo(id)}" has been described already.` });
+    violations.push({ pointer: "/id", message: `The plan ${echo(id, '"')} has been described already.` });
   } else if (typeof id === "string" && id !== "") {
     describedIds.add(id);
   }

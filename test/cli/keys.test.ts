@@ -101,6 +101,8 @@ test.each([
   [["revoke"], "needs the id of a key"],
   [["revoke", "nobody"], "no valid key"],
   [["rotate", "nobody"], "no valid key"],
+  [["rotate", "n".repeat(99)], `no valid key "${"n".repeat(64)}"…;`],
+  [["create", "--plan", "p".repeat(99)], `there is no plan "${"p".repeat(64)}"… for keys`],
 ])("kibitz keys %j exits with 2 and a message about the correct usage", async (args, message) => {
   expect(await keys(...args)).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
 });

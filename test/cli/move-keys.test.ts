@@ -112,15 +112,16 @@ describeWith("redis")("keys that are copied between stores", () => {
       await keys(source, "create");
       await keys(source, "create");
       const exported = await keys(source, "export");
-      const refusal = {
+      const refusalOf = (made: string) => ({
         code: 2,
         stdout: "",
-        stderr: expect.stringMatching(/made with another pepper.*nothing was imported/),
-      };
+        stderr: expect.stringMatching(new RegExp(`made ${made}.*nothing was imported`)),
+      });
+      const refusal = refusalOf("with a pepper, and none is set");
       expect(await importing(target(), exported)).toEqual(refusal);
       expect(
         await importing({ ...target(), KIBITZ_KEY_PEPPER: "another of sixteen characters" }, exported),
-      ).toEqual(refusal);
+      ).toEqual(refusalOf("with another pepper"));
       // The second line only: lines of several exports may be in one file.
       const [first, second] = exported.stdout
         .trim()
@@ -152,6 +153,12 @@ describeWith("redis")("keys that are copied between stores", () => {
       code: 0,
       stderr: expect.stringContaining(`${id} now ends at 2100-01-01T00:00:00.000Z, as in the file`),
     });
+    // A key that was revoked here has no other end.
+    const revoked = inSqlite("revoked here");
+    await importing(revoked, await keys(to, "export"));
+    await keys(revoked, "revoke", id);
+    await keys(from, "update", id, "--expires", "2099-01-01");
+    expect(await importing(revoked, await keys(from, "export"))).toMatchObject({ code: 0, stderr: "" });
     await keys(from, "update", id, "--expires", "2101-01-01");
     await importing(to, await keys(from, "export"));
     expect((await keys(to, "list")).stdout).toContain("valid until 2100-01-01");

@@ -1,6 +1,6 @@
 import type { CallToolResult } from "@modelcontextprotocol/server";
 import type { PlayedMoves, PlayedPosition } from "../../calls/rulebook.ts";
-import { errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
+import { allowedByUpgrade, errorFromUnknown, type KibitzError } from "../../errors/errors.ts";
 import { durationText } from "../../text/duration-text.ts";
 import type { Plain } from "../../text/json.ts";
 import { keysOfPointer } from "../../text/json-pointer.ts";
@@ -70,7 +70,7 @@ async function explain(
       ? undefined
       : `Try the same call again in ${durationText(retryAfterMs / 1000)}.`,
     upgrade &&
-      `An API key of the plan ${upgrade.plan} allows ${code === "upgrade_needed" ? "it" : "more"}: its user gets one at ${upgrade.url}.`,
+      `An API key of the plan ${upgrade.plan} allows ${allowedByUpgrade(code)}: its user gets one at ${upgrade.url}.`,
     illegal && before && legalText(illegal, before),
     suggested && `This call would be answered: ${suggested.name} ${JSON.stringify(suggested.arguments)}`,
   ]);
