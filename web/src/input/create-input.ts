@@ -40,6 +40,8 @@ export function createInput({ game, address, review }: Deps) {
   const isDragging = signal(false);
   const found = signal<readonly FoundGame[]>([]);
   let list: ListText | undefined;
+  /** The number of opened texts. A large text is not shown if another text is opened before it is read. */
+  let opened = 0;
   /** The guessed encoding of `text`. */
   let encoding: OlderEncoding | undefined;
   const key = signal<string | undefined>(undefined);
@@ -84,7 +86,11 @@ export function createInput({ game, address, review }: Deps) {
 
   /** Opens a single game. Lists the games if the text has several games. */
   async function takeGames(brought: string, guessed: OlderEncoding | undefined): Promise<void> {
+    const turn = opened;
     const games = await foundGames(brought);
+    if (turn !== opened) {
+      return;
+    }
     const [first, second] = games;
     if (second) {
       batch(() => {
@@ -112,6 +118,7 @@ export function createInput({ game, address, review }: Deps) {
     guessed = brought === text.peek() ? encoding : undefined,
   ): Promise<void> {
     const found = readPasted(brought);
+    opened++;
     setMessage(undefined);
     switch (found?.kind) {
       case "fen":
