@@ -238,6 +238,14 @@ describeWith("chromium")("the analysis", () => {
     await state.getByText("Depth 4", { exact: true }).waitFor();
     await settle(page);
     expect(searches).toEqual([]);
+    // The review assumes a score of the start position, and knows its best line.
+    await page.keyboard.press("Home");
+    await state.getByText("Depth 4", { exact: true }).waitFor();
+    expect(await page.locator(".search-score").textContent()).toBe(
+      await page.locator(".line-score").textContent(),
+    );
+    expect(searches).toEqual([]);
+    await page.keyboard.press("ArrowRight");
     await page.getByRole("spinbutton", { name: "Depth" }).fill("5");
     await state.getByText("Depth 5", { exact: true }).waitFor();
     expect(searches).toHaveLength(1);

@@ -229,8 +229,9 @@ export function createReview({ game, client, request }: Deps) {
   /** Returns the reviewed position as a response of an analysis. */
   function evaluationOf(node: GameNode): EvaluateResponse | undefined {
     const state = progress.value;
-    const score = scoreOf(node);
     const { best } = all.value[node.ply] ?? {};
+    // The review assumes a score of the standard start, and its line has the score of the search.
+    const score = (node.ply === 0 ? best?.score : undefined) ?? scoreOf(node);
     const lines = best?.score ? [{ rank: 1, score: best.score, moves: best.moves, san: best.san }] : [];
     const { limits, deterministic } = (state.kind === "done" && state.review.search) || {};
     const search = limits?.depth !== undefined && {
