@@ -82,6 +82,17 @@ describeWith("chromium")("learning from mistakes", () => {
     await panel.getByText(/^You found 0 of/).waitFor();
   });
 
+  test("after a change of the reviewed moves, the comment on the move is shown instead of the question", async () => {
+    const page = await kibitz.open({ address });
+    const { panel } = await practise(page);
+    await page.getByRole("list", { name: "Moves" }).getByRole("button", { name: /^e5/ }).click();
+    await page.getByRole("button", { name: "Delete from here" }).click();
+    await panel.waitFor({ state: "detached" });
+    await page.getByRole("region", { name: "Comment on the move" }).waitFor();
+    await page.getByRole("button", { name: "Undo" }).click();
+    await panel.getByRole("button", { name: /^White’s moves/ }).waitFor();
+  });
+
   test("a limit is said beside the question, and the attempt is judged later or cancelled", async () => {
     const page = await limited.open({ address });
     const { panel, play } = await practise(page);

@@ -19,13 +19,14 @@ interface Deps {
   readonly client: Client;
   readonly moves: ReadonlySignal<readonly MoveReview[]>;
   readonly line: ReadonlySignal<readonly GameNode[]>;
+  readonly isStale: ReadonlySignal<boolean>;
   scoreOf(node: GameNode): Score | undefined;
   /** The engine and the limits of the searches of the review. */
   search(): Partial<Pick<ReviewLimits, "depth" | "nodes">> & { readonly engine?: string | undefined };
 }
 
 /** Asks for a better move at each mistake of one side. The attempts do not change the game. */
-export function createPractice({ game, client, moves, line, scoreOf, search }: Deps) {
+export function createPractice({ game, client, moves, line, isStale, scoreOf, search }: Deps) {
   const side = signal<Side | undefined>(undefined);
   const ply = signal(0);
   const tried = signal<string | undefined>(undefined);
@@ -81,15 +82,15 @@ export function createPractice({ game, client, moves, line, scoreOf, search }: D
     const { signal: ended } = controller;
     const [of, to, at] = [side.peek(), mistake.peek(), node.peek()];
     tried.value = uci;
-    const after = position.peek()?.position;
+    const { position: after, last } = position.peek() ?? {};
     const before = at && scoreOf(at)?.winPercent;
-    if (!(of && to && before !== undefined && after)) {
+    if (!(of && to && before !== undefined && after && last)) {
       return;
     }
     const { depth, nodes, engine } = search();
     const key = [after.root, ...after.moves, depth, nodes, engine].join(" ");
     try {
-      let percent = knownPercent(to, before, uci, after) ?? known.get(key);
+      let percent = knownPercent(to, before, last.uci, after) ?? known.get(key);
       if (percent === undefined) {
         attempt.value = { kind: "asking" };
         const request = { fen: after.root, moves: [...after.moves], depth, nodes, engine };
@@ -117,7 +118,7 @@ export function createPractice({ game, client, moves, line, scoreOf, search }: D
   }
 
   const endEffect = effect(() => {
-    if (side.value && moves.value.length === 0) {
+    if (side.value && (moves.value.length === 0 || isStale.value)) {
       end();
     }
   });

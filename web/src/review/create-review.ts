@@ -256,7 +256,7 @@ export function createReview({ game, client, request }: Deps) {
   });
 
   const practice = createPractice({
-    ...{ game, client, moves, line, scoreOf },
+    ...{ game, client, moves, line, isStale, scoreOf },
     search() {
       const state = progress.peek();
       const { depth, nodes } = (state.kind === "done" && state.review.search?.limits) || {};
