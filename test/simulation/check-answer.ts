@@ -108,10 +108,13 @@ export function faultOfReview(
     const isTrue = depths.some((reached) => {
       const [best] = truth.iteration(reached).lines;
       const value = best?.score.kind === "cp" ? best.score.cp : best?.score.mate;
+      const isLine = (moves: readonly string[] = []) => line.every((move, index) => move === moves[index]);
+      // A time limit can end the next iteration when that has found another move.
+      const [next] = search.deterministic ? [] : truth.iteration(reached + 1).lines;
       return (
         (score === undefined ||
           (score.value.case === best?.score.kind && score.value.value === (value ?? 0) * sign)) &&
-        line.every((move, index) => move === best?.moves[index])
+        (isLine(best?.moves) || (line.length === 1 && isLine(next?.moves)))
       );
     });
     if (!isTrue) {

@@ -190,14 +190,18 @@ export function createSimulatedRedis(options: SimulatedRedisOptions): SimulatedR
     }
     const lateMs = active(connection.node, "redis answers late", { command })?.byMs ?? 0;
     connection.answersAt = Math.max(connection.answersAt, clock.now() + way(connection.random) + lateMs);
-    connection.inNode(() =>
-      clock.at(connection.answersAt, () => {
-        connection.isSilent ||= active(connection.node, "redis is cut off") !== undefined;
-        if (!connection.isBroken && !connection.isSilent) {
-          answer(reply);
-        }
-      }),
-    );
+    const receive = () => {
+      if (!connection.isBroken) {
+        answer(reply);
+      }
+    };
+    // A reply that is still on its way is no timer of the node.
+    clock.at(connection.answersAt, () => {
+      connection.isSilent ||= active(connection.node, "redis is cut off") !== undefined;
+      if (connections.has(connection) && !connection.isSilent) {
+        connection.inNode(() => clock.at(clock.now(), receive));
+      }
+    });
   }
 
   function replyTo({ node }: Connection, command: readonly string[]): Reply | Error {
