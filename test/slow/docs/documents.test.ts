@@ -1,9 +1,14 @@
 import { describe, expect } from "vitest";
 import { testWith } from "../../support/needs.ts";
-import { runStory } from "./run-document.ts";
+import { runStory, runs } from "./run-document.ts";
 import { stories } from "./stories/index.ts";
+import { treatBlocks } from "./story.ts";
 
-describe.each(stories)("$documents", (story) => {
+const inCi = stories.filter((story) =>
+  story.documents.some((document) => treatBlocks(story, document).some((treated) => runs(treated, false))),
+);
+
+describe.each(inCi)("$documents", (story) => {
   testWith(
     "root",
     "namespaces",
@@ -14,5 +19,7 @@ describe.each(stories)("$documents", (story) => {
     async () => {
       expect(await runStory(story, false)).toEqual([]);
     },
+    // A block that hangs ends after two minutes, with its name.
+    600_000,
   );
 });

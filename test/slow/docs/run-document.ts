@@ -28,7 +28,7 @@ export async function runStory(story: Story, atNight: boolean): Promise<readonly
     ...(story.kibitz === "installed" && { installed: await installedPackage() }),
     ...(story.kibitz === "checkout" && { checkout: atNight ? "as cloned" : "with node_modules" }),
     registries: atNight,
-    blockMaxMs: (atNight ? 15 : 1) * 60_000,
+    blockMaxMs: (atNight ? 15 : 2) * 60_000,
   });
   onTestFinished(() => world.close());
   await linkToolchains(world, atNight ? (story.needsAtNight ?? []) : []);
@@ -40,7 +40,8 @@ export async function runStory(story: Story, atNight: boolean): Promise<readonly
   return wrong;
 }
 
-function runs({ treatment, atNight }: Treated, isNight: boolean): boolean {
+/** True if a run has something to do for a block. */
+export function runs({ treatment, atNight }: Treated, isNight: boolean): boolean {
   return (isNight || !atNight) && ["shell", "special", "output"].includes(treatment?.kind ?? "");
 }
 
@@ -71,9 +72,9 @@ async function linkToolchains(world: World, needs: readonly Need[]): Promise<voi
 }
 
 async function openScene(story: Story, world: World): Promise<Scene> {
-  const terminal = world.openTerminal();
+  const terminal = world.openTerminal(story.env);
   if (story.kibitz === "checkout") {
-    await terminal.run("cd kibitz");
+    await terminal.run(`cd kibitz/${story.folder ?? ""}`);
   }
   return { world, terminal, last: nothing };
 }

@@ -22,6 +22,10 @@ export interface Story {
   readonly kibitz?: "checkout" | "installed";
   /** The settings of a service that the documents presume, on the default ports. Absent if there is none, or a document starts it. */
   readonly service?: Readonly<Record<string, string>>;
+  /** Variables of the terminals. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** The folder of the checkout in which the terminals begin. */
+  readonly folder?: string;
   /** Prepares the machine, for example files that a document names. */
   prepare?(scene: Scene): Promise<void>;
   /** Blocks that are more than commands that end by themselves, or than the output of the commands above them. */
@@ -117,8 +121,8 @@ export const commandsOf = ({ text }: Block) =>
     .map((line) => line.replace(/(^|\s)#.*$/, "").trim())
     .filter((line) => line !== "");
 
-/** Returns the commands of a block that a file does not contain. */
+/** Returns the commands of a block that a file does not contain. `npx` only chooses the Node of a checkout. */
 export function missingIn(file: string, block: Block): readonly string[] {
   const content = readFileSync(join(root, file), "utf8");
-  return commandsOf(block).filter((command) => !content.includes(command));
+  return commandsOf(block).filter((command) => !content.includes(command.replace(/^npx /, "")));
 }

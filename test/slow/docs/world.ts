@@ -5,6 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
+import { copySources, sourcesOf } from "../../support/build-once.ts";
 import { openRegistries } from "./registries.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -23,7 +24,12 @@ export interface Terminal {
    * Runs a block that does not end by itself in another terminal, in the same folder. Resolves when `ready`, a shell command,
    * succeeds.
    */
-  start(block: string, ready: string): Promise<void>;
+  start(block: string, ready: string): Promise<Started>;
+}
+
+export interface Started {
+  /** Ends the programs of the block, as Ctrl-C does, and waits until they have ended. */
+  stop(): Promise<void>;
 }
 
 /**
@@ -57,7 +63,7 @@ export interface WorldOptions {
 const ownFolders = ["etc", "opt", "root", "usr/local", "var/lib", "var/cache"];
 const uid = 4242;
 
-/** This checkout is also in `/opt/kibitz`, read-only. Git's files are left out of the reader's checkout: this one may be a worktree. */
+/** This checkout is also in `/opt/kibitz`, read-only. */
 const script = String.raw`
 set -e
 folder=$1 checkout=$2 installed=$3 root=$4 uid=$5
@@ -77,11 +83,8 @@ printf '127.0.0.1 localhost\n::1 localhost\n' >/etc/hosts
 mkdir /opt/kibitz
 mount --bind "$root" /opt/kibitz
 mount -o remount,bind,ro /opt/kibitz
-if [ -n "$checkout" ]; then
-  layer "$root" /home/reader/kibitz ,metacopy=on
-  cd /home/reader/kibitz
-  rm -rf .git data dist release nightly
-  [ "$checkout" = "with node_modules" ] || rm -rf node_modules
+if [ "$checkout" = "with node_modules" ]; then
+  layer "$root/node_modules" /home/reader/kibitz/node_modules ,metacopy=on
 fi
 chown -R "$uid:$uid" /home/reader
 echo ready
@@ -93,17 +96,20 @@ export async function openWorld({
   installed,
   checkout,
   registries = false,
-  blockMaxMs = 60_000,
+  blockMaxMs = 120_000,
 }: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-docs-"));
   chmodSync(folder, 0o755);
   for (const name of ["scratch", "home", "home/reader", "blocks"]) {
     mkdirSync(join(folder, name));
   }
+  if (checkout !== undefined) {
+    await copySources(sourcesOf("checkout", "."), join(folder, "home/reader/kibitz"));
+  }
   if (!isRoot) {
     chownSync(join(folder, "blocks"), uid, uid);
   }
-  const layers = installed === undefined ? "" : `${installed}:`;
+  const layers = installed === undefined ? "" : `${installed}/usr/local:`;
   const own = ["--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"];
   const given = [folder, checkout ?? "", layers, root, String(uid), ...ownFolders];
   const holder = spawn("unshare", [...own, "bash", "-c", script, "world", ...given], {
@@ -242,16 +248,23 @@ function openTerminal({ blocks, blockMaxMs, open }: TerminalParts): Terminal {
       const other = (name: string) =>
         openTerminal({ blocks: `${blocks}${count}-${name}-`, blockMaxMs, open });
       const server = other("server");
-      await server.run(`cd ${folder}`);
-      const ended = await Promise.race([
-        server.run(block),
+      const shell = (await server.run(`cd ${folder} && echo $$`)).stdout.trim();
+      const ended = server.run(block);
+      const end = await Promise.race([
+        ended,
         other("ready")
           .run(`until ${ready}; do sleep 0.1; done`)
           .then(({ failed: [never] }) => never),
       ]);
-      if (ended !== undefined) {
-        throw new Error(`a block that should stay does not: ${JSON.stringify(ended)}\n${block}`);
+      if (end !== undefined) {
+        throw new Error(`a block that should stay does not: ${JSON.stringify(end)}\n${block}`);
       }
+      return {
+        async stop() {
+          await other("stop").run(`pkill --signal INT --parent ${shell}`);
+          await ended;
+        },
+      };
     },
   };
 }

@@ -68,5 +68,5 @@ export const api: Story = {
 
 async function expectSummary(terminal: Terminal, command: string) {
   const { stdout, stderr } = await terminal.run(command);
-  expect(stdout, stderr).toMatch(/^The position is equal .+ Best move: .+\.\n$/);
+  expect(stdout, stderr).toMatch(/^.+ \([+-]\d\.\d\d\)\. Best move: .+\.\n$/);
 }

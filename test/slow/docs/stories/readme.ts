@@ -3,6 +3,7 @@ import type { Story } from "../story.ts";
 /** The first steps in a clone, with an older Node. */
 export const readme: Story = {
   documents: ["README.md"],
+  needsAtNight: ["grpcurl"],
   kibitz: "checkout",
   blocks: [
     {
