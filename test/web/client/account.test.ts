@@ -12,6 +12,7 @@ afterEach(() => void vi.unstubAllGlobals());
 function start() {
   vi.stubGlobal("sessionStorage", { getItem: () => null, setItem: () => {}, removeItem: () => {} });
   const lookedUp: string[] = [];
+  const created = ["kbz_quick", "kbz_second"];
   const refusal = () =>
     new ConnectError("no", Code.Unauthenticated, undefined, [
       { desc: ProblemSchema, value: create(ProblemSchema, { code: "invalid_api_key" }) },
@@ -34,7 +35,7 @@ function start() {
           }),
         });
         service(KeyService, {
-          createKey: () => ({ key: "kbz_quick" }),
+          createKey: () => ({ key: created.shift() ?? "kbz_quick" }),
           async getKey(_, { requestHeader }) {
             const key = requestHeader.get("Authorization")?.slice(7) ?? "";
             lookedUp.push(key);
@@ -88,4 +89,12 @@ test("a key that the page creates is used for later requests and shown to the us
   const { account, key } = start().client;
   await account.create();
   expect([account.created.value, key.value]).toEqual(["kbz_quick", "kbz_quick"]);
+});
+
+test("a second click on the button for a free key creates no second key", async () => {
+  const { account, key } = start().client;
+  await Promise.all([account.create(), account.create()]);
+  expect(key.value).toBe("kbz_quick");
+  await account.create();
+  expect(key.value).toBe("kbz_second");
 });

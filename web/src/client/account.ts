@@ -73,6 +73,14 @@ export function createAccount({ keys, key, offer }: Deps): Account {
       }
     }
   };
+  let creating: Promise<void> | undefined;
+  const createKey = async () => {
+    const { key: secret } = await keys.createKey({}, aside);
+    batch(() => {
+      created.value = secret;
+      key.value = secret;
+    });
+  };
   const end = effect(() => {
     key.value;
     void untracked(lookUp);
@@ -87,12 +95,12 @@ export function createAccount({ keys, key, offer }: Deps): Account {
     ),
     issuesKeys: computed(() => offer.price.value?.keyUrl !== undefined),
     created,
-    async create() {
-      const { key: secret } = await keys.createKey({}, aside);
-      batch(() => {
-        created.value = secret;
-        key.value = secret;
+    create() {
+      // A second click waits for the same key.
+      creating ??= createKey().finally(() => {
+        creating = undefined;
       });
+      return creating;
     },
     lookUp: () => void lookUp(),
     dispose() {
