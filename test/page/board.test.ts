@@ -197,6 +197,21 @@ describeWith("chromium")("the board", () => {
     await squares.getByRole("gridcell", { name: "e1, White king" }).waitFor();
   });
 
+  test("Done leaves the game as it is if the position in the editor is unchanged", async () => {
+    const { page, moves } = await open("#moves=e4_e5&depth=2");
+    await page.getByRole("button", { name: "Set up" }).click();
+    await page.getByRole("button", { name: "Clear" }).click();
+    await page
+      .getByRole("textbox", { name: "FEN" })
+      .fill("rnbqkbnr/pppp1ppp/8/4p3/4P3/8/PPPP1PPP/RNBQKBNR w KQkq - 0 1");
+    await page.getByRole("button", { name: "Done" }).click();
+    await expect.poll(() => moves.allTextContents()).toEqual(["e4", "e5"]);
+    await page.getByRole("button", { name: "Set up" }).click();
+    await page.getByRole("radio", { name: "Black" }).check();
+    await page.getByRole("button", { name: "Done" }).click();
+    await expect.poll(() => moves.count()).toBe(0);
+  });
+
   test("flipping the board of the editor also flips the list of pieces", async () => {
     const { page, button, at } = await openSetUp(`#analysis${depth}`);
     const y = async (name: string) => (await button(name).boundingBox())?.y ?? Number.NaN;

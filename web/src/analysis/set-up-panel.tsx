@@ -99,7 +99,9 @@ export function SetUpPanel() {
           class="panel stack"
           onSubmit={(event) => {
             event.preventDefault();
-            if (game.takeFen(fen).kind === "game") {
+            // An unchanged position keeps its game.
+            const isSame = fen === fenOfSetUp(setUpFromFen(game.at.peek().position.fen));
+            if (isSame || game.takeFen(fen).kind === "game") {
               setUp.reset();
               leave();
             }
