@@ -12,11 +12,11 @@ import {
   withClipboard,
 } from "./support/analysis-page.ts";
 import { launchFirefox } from "./support/launch-firefox.ts";
-import { sharedService, usePage } from "./support/open-page.ts";
+import { usePage, useSharedService } from "./support/open-page.ts";
 
 /** The other files test the page in Chromium. */
 describeWith("chromium", "firefox")("the page in Firefox", () => {
-  const kibitz = usePage(sharedService, launchFirefox);
+  const kibitz = usePage(useSharedService(), launchFirefox);
   const open = async (address: string) => {
     const page = await kibitz.open({ address, ...withClipboard });
     await page.locator("cg-board piece").first().waitFor();

@@ -1,22 +1,16 @@
 import type { Page } from "playwright-core";
 import { expect, test } from "vitest";
 import { describeWith } from "../support/needs.ts";
-import { rateOf, usePlansFile } from "../support/plans-file.ts";
+import { usePlansFile } from "../support/plans-file.ts";
 import { analysisOf } from "./support/analysis-page.ts";
-import { usePage, useService, useServiceInProcess } from "./support/open-page.ts";
+import { usePage, useService } from "./support/open-page.ts";
 import { analysisScene } from "./support/scenes.ts";
 import { makeSlow } from "./support/slow-device.ts";
-import { testAccessibility } from "./support/test-accessibility.ts";
 
 describeWith("chromium")("the quality of the page", () => {
   // The default limits of callers without a key, except that the request rate is not limited.
   const plans = usePlansFile({ id: "keyless", limits: { rates: [] } });
   const kibitz = usePage(useService({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: plans }));
-  const few = usePlansFile({ id: "keyless", limits: { rates: [rateOf("minute", 1, 60)] } });
-  const limited = usePage(useServiceInProcess({ KIBITZ_ACCESS: "public", KIBITZ_PLANS: few }));
-
-  // The nightly run tests a wider window.
-  testAccessibility(kibitz, limited, { width: 320, height: 640 });
 
   test("the page needs one style sheet and one script before it is drawn, and its layout stays stable", async () => {
     const page = await kibitz.open({ ownTab: true, prepare: (page) => makeSlow(page) });

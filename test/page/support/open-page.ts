@@ -48,11 +48,11 @@ export interface OpenOptions {
 }
 
 /**
- * @param service the page's service. The default is the service that `npm run lane -- page` starts for all test files.
+ * @param service the page's service. The default is {@link useSharedService}.
  * @param launch starts the browser. The default is the Chromium of all test files.
  */
 export function usePage(
-  service: { readonly url: string } = sharedService,
+  service: { readonly url: string } = useSharedService(),
   launch: () => Promise<Browser> = useChromium,
 ): UsedPage {
   let browser: Browser | undefined;
@@ -123,17 +123,17 @@ function useChromium(): Promise<Browser> {
   return shared === undefined ? launchChromium() : chromium.connect(shared.chromium);
 }
 
-export const sharedService = {
-  get url() {
-    return inject("sharedPage")?.url ?? expect.fail("this lane has no service for all files");
-  },
-};
+/** Returns the service that `npm run lane -- page` starts for all test files. In another lane, starts a service for this file. */
+export function useSharedService(): { readonly url: string } {
+  return inject("sharedPage") ?? useService({});
+}
 
 /**
  * Starts a service in this process, with simulated engines. A search reaches depth 19 at once. A deeper search runs until it is
  * stopped.
  */
 export function useServiceInProcess(env: Readonly<Record<string, string>>): { readonly url: string } {
+  beforeAll(buildPage);
   return useApp({ KIBITZ_PAGE: "on", ...env }, { engines: createEnginesInProcess() });
 }
 
