@@ -1,13 +1,7 @@
 import { attacks } from "./attacks.ts";
 import { testAttacks } from "./bounded-work.ts";
 
-for (const ofOneKind of Object.values(attacks)) {
-  // In `open` mode no plan limits a caller.
-  testAttacks(
-    "open",
-    ofOneKind.filter(({ boundBy }) => boundBy !== "connections"),
-  );
-}
+/** The attacks that a plan bounds. All other attacks are tested every night. */
 testAttacks(
   "public",
   Object.values(attacks)

@@ -16,9 +16,9 @@ import {
   requestFields,
 } from "./frames.ts";
 import { expectUnharmed, sharedMaxBytes, watchHealth } from "./health-watch.ts";
-import { expectEvaluation, useSharedService } from "./started-service.ts";
+import { expectEvaluation, useService } from "./started-service.ts";
 
-const service = useSharedService();
+const service = useService({ KIBITZ_ALLOWED_HOSTS: "x" });
 
 /** The service must disconnect a slow client within this time. The longest timeout of the service is 15 s. */
 const slowMaxMs = 35_000;
