@@ -72,6 +72,8 @@ interface Entry {
   session: EngineSession | undefined;
   /** When the engine became idle, by `now()`. */
   idleSince: number;
+  /** True if the engine has ended a search. */
+  hasSearched: boolean;
   readonly abort: AbortController;
 }
 
@@ -80,6 +82,8 @@ interface BuildState {
   readonly waiters: PromiseWithResolvers<EngineSession>[];
   /** The number of failed starts in a row. Starts that fail at the same time are counted once. */
   failures: number;
+  /** The number of engines in a row that started, and then failed before their first search, for example because of a flood of output. */
+  idleFailures: number;
   /** The timer of the pause after a failed start. */
   pause: Timer | undefined;
 }
@@ -97,7 +101,7 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
   let closed: KibitzError | undefined;
 
   function stateOf(build: EngineBuild): BuildState {
-    const state = builds.get(build) ?? { waiters: [], failures: 0, pause: undefined };
+    const state = builds.get(build) ?? { waiters: [], failures: 0, idleFailures: 0, pause: undefined };
     builds.set(build, state);
     return state;
   }
@@ -123,7 +127,14 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
     const missing = Math.min(wanted, instancesMax(build) - entriesOf(build).length);
     for (let count = 0; count < missing; count++) {
       const abort = new AbortController();
-      const entry: Entry = { build, state: "starting", session: undefined, idleSince: 0, abort };
+      const entry: Entry = {
+        build,
+        state: "starting",
+        session: undefined,
+        idleSince: 0,
+        hasSearched: false,
+        abort,
+      };
       entries.add(entry);
       const life = outsideRequests(() => live(entry)).finally(() => lives.delete(life));
       lives.add(life);
@@ -164,6 +175,14 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
         const { id: engine, path } = build;
         log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
         changes.emit("lost", build, failure.kind);
+        if (entry.state === "idle" && !entry.hasSearched) {
+          const state = stateOf(build);
+          // Start the first replacement at once: somebody may have killed the engine.
+          if (state.idleFailures > 0) {
+            pauseStarts(build, state.idleFailures);
+          }
+          state.idleFailures++;
+        }
       }
     } catch (error) {
       entries.delete(entry);
@@ -190,6 +209,15 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
     beginSpan("engine start", { startTime: begunAt, attributes })?.end();
   }
 
+  /** Starts no engine of the build for a while. */
+  function pauseStarts(build: EngineBuild, failures: number): void {
+    const state = stateOf(build);
+    state.pause ??= after(pauseMs(failures), () => {
+      state.pause = undefined;
+      startMissing(build);
+    });
+  }
+
   /**
    * Callers continue to wait, because the next start may succeed. If the build becomes unavailable, the callers get the error.
    */
@@ -202,10 +230,7 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
     changes.emit("lost", build, "no_start");
     if (state.pause === undefined) {
       state.failures++;
-      state.pause = after(pauseMs(state.failures), () => {
-        state.pause = undefined;
-        startMissing(build);
-      });
+      pauseStarts(build, state.failures);
       if (state.failures === failuresMax) {
         log.warn({ engine, path }, "engine is unavailable");
         changes.emit("change", build);
@@ -314,19 +339,31 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
         waiters.splice(waiters.indexOf(waiter), 1);
       } else {
         // Release the engine if the caller gave up at the same time.
-        waiter.promise.then(release, () => {});
+        waiter.promise.then(giveBack, () => {});
       }
       throw error;
     }
   }
 
+  /** Releases an engine after a search. */
   function release(session: EngineSession): void {
-    const entry = entriesIn("busy").find((one) => one.session === session);
+    const entry = busyEntryOf(session);
+    if (entry && session.alive) {
+      entry.hasSearched = true;
+      stateOf(entry.build).idleFailures = 0;
+    }
+    giveBack(session);
+  }
+
+  function giveBack(session: EngineSession): void {
+    const entry = busyEntryOf(session);
     if (entry && session.alive && !closed) {
       offer(entry);
       replenish();
     }
   }
+
+  const busyEntryOf = (session: EngineSession) => entriesIn("busy").find((one) => one.session === session);
 
   const checking = every(checkEveryMs, () => {
     // Searches that ran at the same time may have needed more engines than fit into memory.
@@ -345,7 +382,7 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
     /** Keeps an engine of the build running if memory allows. Resolves when an engine is running. */
     async keepWarm(build: EngineBuild, signal: AbortSignal): Promise<void> {
       warm = build;
-      release(await acquire(build, signal));
+      giveBack(await acquire(build, signal));
     },
     cutShort(): void {
       for (const { session } of entries) {

@@ -309,6 +309,33 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
+  test("an engine that fails again and again before its first search is replaced after a pause that grows", async () => {
+    vi.useFakeTimers();
+    onTestFinished(() => void vi.useRealTimers());
+    const { engines, pool } = createFakePool();
+    await pool.keepWarm(build, forever);
+    const flood = () =>
+      engines.sessions
+        .at(-1)
+        ?.die(new EngineFailure("flooded", "the engine prints more than the output limit"));
+    const startsIn = async (ms: number) => {
+      const before = engines.starts;
+      for (let passed = 0; passed < ms; passed += 10) {
+        flood();
+        await vi.advanceTimersByTimeAsync(10);
+      }
+      return engines.starts - before;
+    };
+    expect(await startsIn(60_000)).toBeLessThan(12);
+    // The engine works again. After a search, the next failure is the first of a row.
+    await vi.advanceTimersByTimeAsync(20_000);
+    const session = await pool.acquire(build, forever);
+    await session.search(jobOf(), forever);
+    pool.release(session);
+    expect(await startsIn(1000)).toBeGreaterThan(1);
+    await pool[Symbol.asyncDispose]();
+  });
+
   /** Rejects as a file of an engine that cannot be opened. */
   const openFile = () => open(join(import.meta.filename, "file")).then(() => {});
 
