@@ -34,9 +34,12 @@ export const serveCommand: Command = {
     using reload = onReloadSignal(input.host);
     let log: ProcessLog | undefined;
     try {
-      return await serve(input, reload, (created) => {
+      const code = await serve(input, reload, (created) => {
         log = created;
       });
+      // Exit here, while SIGUSR2 has a handler: while Node ends by itself, the signal would end the process.
+      input.host.exit(code);
+      return code;
     } catch (error) {
       if (!input.signal.aborted) {
         await logFatal(error, input.host, log);
