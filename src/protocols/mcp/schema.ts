@@ -108,8 +108,8 @@ export const argument = {
   depth: {
     type: "integer",
     ...boundsOf("depth"),
-    default: usualDepth,
-    description: `How deep to search, in plies. 10 is quick, ${usualDepth} is good, 20 takes a while.`,
+    // No `default`: the operator may describe an engine with another limit, such as nodes for Lc0.
+    description: `Plies to search: 10 is quick, 20 takes a while. Stockfish's default is ${usualDepth}.`,
   },
   pgn: {
     type: "string",

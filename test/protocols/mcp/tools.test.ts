@@ -42,6 +42,15 @@ describe.each(shared)("%s", (name, expected) => {
   );
 });
 
+test("no MCP tool says a default depth for all engines, because an engine may have another default limit", () => {
+  const depths = tools.flatMap(({ inputSchema }) => inputSchema.properties.depth ?? []);
+  expect(depths).toHaveLength(3);
+  for (const depth of depths) {
+    expect(depth).not.toHaveProperty("default");
+    expect((depth as Schema).description).toContain("Stockfish");
+  }
+});
+
 test("the MCP server has at most four tools, and each argument has a description", () => {
   expect(tools.length).toBeLessThanOrEqual(4);
   for (const { inputSchema } of tools) {
