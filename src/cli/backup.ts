@@ -1,6 +1,6 @@
 import { withoutControls } from "../text/controls.ts";
 import { openKeys } from "../wiring/access.ts";
-import { backupDatabase, backupLines, kindOfBackup, restoreDatabase } from "../wiring/backup.ts";
+import { backupDatabase, backupLines, kindOfBackup, leftoversOf, restoreDatabase } from "../wiring/backup.ts";
 import { loadConfig } from "../wiring/config.ts";
 import { type Command, type CommandInput, exitCode, UsageError } from "./command.ts";
 import { exportKeys, importKeys } from "./move-keys.ts";
@@ -28,12 +28,14 @@ export const backupCommand: Command = {
       stdout.write(
         `${withoutControls(`${plural(count, "key")}, and the engine time used, are in ${file}`)}\n`,
       );
+      sayLeftovers(file, input);
       return exitCode.ok;
     }
     const { lines, count } = await exportKeys(config);
     await backupLines(file, lines);
     stdout.write(`${withoutControls(`${plural(count, "key")} of Redis are in ${file}`)}\n`);
     stderr.write(`kibitz: not in it: ${notInRedisBackup}\n`);
+    sayLeftovers(file, input);
     return exitCode.ok;
   },
 };
@@ -79,9 +81,18 @@ export const restoreCommand: Command = {
       const more = validAgain.length > shownMax ? ` and ${validAgain.length - shownMax} more` : "";
       say(`valid again: ${validAgain.slice(0, shownMax).join(" ")}${more}`);
     }
+    sayLeftovers(database, input);
     return exitCode.ok;
   },
 };
+
+function sayLeftovers(file: string, { host }: CommandInput): void {
+  for (const leftover of leftoversOf(file)) {
+    host.stderr.write(
+      `kibitz: ${withoutControls(`a command that was killed has left ${leftover}: delete this file`)}\n`,
+    );
+  }
+}
 
 function fileOf({ positionals: [file, ...more] }: CommandInput, command: string): string {
   if (!file || more.length > 0) {

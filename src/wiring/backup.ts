@@ -1,5 +1,14 @@
 import { randomUUID } from "node:crypto";
-import { closeSync, existsSync, lstatSync, openSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  closeSync,
+  existsSync,
+  lstatSync,
+  openSync,
+  readdirSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { checkValueOf, pepperOfOthers } from "../access/keys.ts";
 import { copyDatabase } from "../storage/sqlite/copy-database.ts";
@@ -13,6 +22,7 @@ import {
 } from "../storage/sqlite/database.ts";
 import { readSqliteKeys } from "../storage/sqlite/key-store.ts";
 import { DatabaseInUse, linkOrRename, replaceDatabase } from "../storage/sqlite/replace-database.ts";
+import { wall } from "../time/time.ts";
 import { noDatabase } from "./access.ts";
 import type { Config } from "./settings.ts";
 
@@ -35,6 +45,22 @@ export async function backupDatabase({ dataDir }: Config, file: string): Promise
 
 export async function backupLines(file: string, lines: string): Promise<void> {
   await writeNewFile(file, async (temporary) => writeFileSync(temporary, lines));
+}
+
+/** A command that still runs has written to its file lately. */
+const leftoverMinMs = 3_600_000;
+
+/** Returns the temporary files that commands for `file` have left because they were killed. */
+export function leftoversOf(file: string): readonly string[] {
+  const folder = dirname(resolve(file));
+  const begin = `.${basename(file)}.`;
+  return readdirSync(folder)
+    .filter((name) => name.startsWith(begin) && /^[\da-f-]{36}\.tmp/.test(name.slice(begin.length)))
+    .map((name) => join(folder, name))
+    .filter((path) => {
+      const changedAt = lstatSync(path, { throwIfNoEntry: false })?.mtimeMs;
+      return changedAt !== undefined && changedAt < wall() - leftoverMinMs;
+    });
 }
 
 /** Never replaces a file. If the process is killed, the file is complete or missing, and a file `.NAME.….tmp` may be left. */

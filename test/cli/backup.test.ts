@@ -5,6 +5,7 @@ import {
   readdirSync,
   readFileSync,
   statSync,
+  utimesSync,
   writeFileSync,
 } from "node:fs";
 import { join } from "node:path";
@@ -116,6 +117,27 @@ test("kibitz backup never replaces a file, and makes no database", async () => {
   }
   expect(await ask("backup")).toMatchObject({ code: 2 });
   expect(readdirSync(folder).toSorted()).toEqual(["copy.db", "data"]);
+});
+
+test("kibitz backup and restore name the files that killed commands have left, and never those of running commands", async () => {
+  const { folder, data, ask, makeKey, copy } = newPlace();
+  await makeKey("a");
+  const nameOf = (file: string) => `.${file}.01234567-89ab-cdef-0123-456789abcdef.tmp`;
+  const [left, running, other] = [nameOf("copy.db"), nameOf("copy.db").replace("0", "1"), nameOf("other.db")];
+  const leftOfRestore = join(data, nameOf("kibitz.db"));
+  const longAgo = new Date(Date.now() - 2 * 3_600_000);
+  for (const file of [join(folder, left), join(folder, running), join(folder, other), leftOfRestore]) {
+    writeFileSync(file, "half a copy");
+    utimesSync(file, longAgo, longAgo);
+  }
+  utimesSync(join(folder, running), new Date(), new Date());
+  const noteOn = (file: string) => `kibitz: a command that was killed has left ${file}: delete this file\n`;
+  expect(await ask("backup", copy)).toMatchObject({ code: 0, stderr: noteOn(join(folder, left)) });
+  expect(await ask("restore", copy)).toMatchObject({
+    code: 0,
+    stderr: expect.stringContaining(noteOn(leftOfRestore)),
+  });
+  expect(existsSync(leftOfRestore)).toBe(true);
 });
 
 test("of simultaneous backups to one file, exactly one succeeds", async () => {
