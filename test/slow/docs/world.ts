@@ -249,7 +249,8 @@ function openTerminal({ blocks, blockMaxMs, open }: TerminalParts): Terminal {
         openTerminal({ blocks: `${blocks}${count}-${name}-`, blockMaxMs, open });
       const server = other("server");
       const shell = (await server.run(`cd ${folder} && echo $$`)).stdout.trim();
-      const ended = server.run(block);
+      // As in a terminal, standard input stays open: some servers stop when it ends.
+      const ended = server.run(`exec < <(sleep infinity)\n${block}`);
       const end = await Promise.race([
         ended,
         other("ready")
