@@ -11,7 +11,7 @@ export const steps: Readonly<Record<string, Step>> = {
     command:
       'npm run lane -- nightly; code=$?; node tools/check-promises.ts --nightly "$TEST_RESULTS" || code=1; exit $code',
     guards:
-      "all *.nightly.test.ts: kills, isolation, movetime, overload, memory, the rehearsal of alerts, balancers, the match",
+      "all *.nightly.test.ts: kills, isolation, movetime, overload, attacks, memory, alerts, balancers, generated clients, the match, parts of the page",
   },
   fuzz: {
     command: "FUZZ_MINUTES=10 npm run lane -- fuzz",

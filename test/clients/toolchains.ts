@@ -1,5 +1,4 @@
 import type { TestProject } from "vitest/node";
-import { buildGeneratedClients } from "./generated/clients.ts";
 import { languages } from "./languages/index.ts";
 
 export default async function buildLanguages(project: TestProject): Promise<void> {
@@ -7,7 +6,6 @@ export default async function buildLanguages(project: TestProject): Promise<void
   for (const language of languages.filter(({ needs }) => !needs.some((need) => missing.includes(need)))) {
     await timed(language.name, () => language.build());
   }
-  await timed("clients generated from the OpenAPI document", () => buildGeneratedClients(missing));
 }
 
 async function timed(name: string, build: () => Promise<void>): Promise<void> {

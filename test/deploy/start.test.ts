@@ -12,7 +12,7 @@ test.each([
   "deploy/Dockerfile",
   "deploy/systemd/kibitz.service",
   "docs/running.md",
-  "test/cluster/deploy-files.test.ts",
+  "test/cluster/deploy-files.nightly.test.ts",
 ])("%s has the same memory limits as `npm start`", (path) => {
   const flags: readonly string[] = scripts.start.match(/--\S+/g);
   expect(textOf(path).match(/--max-(old|semi)-space-size=\d+/g)).toEqual(flags);

@@ -66,7 +66,7 @@ const table = {
     files: ["test/**/*.nightly.test.ts"],
     needs: Object.keys(components) as Need[],
     install: ["test/tools/go-tools.ts", "test/tools/lc0.ts", "test/cluster/deploy-tools.ts"],
-    start: ["test/clients/toolchains.ts"],
+    start: ["test/clients/toolchains.ts", "test/clients/generated/toolchains.ts"],
     onlyAtNight: true,
     options: { ...oneByOne, testTimeout: 30 * minuteMs, hookTimeout: 30 * minuteMs },
   },
@@ -101,7 +101,7 @@ const table = {
     options: { fileParallelism: false, maxConcurrency: 32 },
   },
   clients: {
-    about: "test/clients: client libraries of four languages, generated clients, chess programs",
+    about: "test/clients: client libraries of four languages, and chess programs",
     files: ["test/clients/**/*.test.ts"],
     needs: ["go", "jdk", "maven", "python", "chromium"],
     start: ["test/clients/toolchains.ts"],

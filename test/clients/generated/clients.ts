@@ -11,7 +11,7 @@ import { installNpmPackages, installPythonPackages, python, pythonPrograms } fro
 
 export const oapiCodegenVersion = "v2.8.2";
 
-/** The clients of openapi-generator that `npm run lane -- clients` tests. The nightly tests test the others. */
+/** The clients of openapi-generator that `generated.nightly.test.ts` tests beside the clients of other generators. */
 export const quickVersion: Version = "7.25.0";
 export const quickTargets: readonly TargetName[] = ["python", "java", "go", "typescript-fetch"];
 

@@ -10,7 +10,7 @@ import { testReadings } from "./readings.ts";
 /** The older version has a bug in its default library for Java: `null` instead of an object is an error. */
 const unreadable: readonly TargetName[] = ["java"];
 
-/** The clients of openapi-generator that `npm run lane -- clients` leaves out: an older version, and other languages. */
+/** The clients of openapi-generator that `generated.nightly.test.ts` leaves out: an older version, and other languages. */
 const app = useApp();
 
 describe.each(versions)("openapi-generator %s", (version) => {
