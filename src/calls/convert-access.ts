@@ -42,7 +42,7 @@ export function messageFromNewKey(
 }
 
 export function messageFromKey(
-  { id, name, plan }: Key,
+  { id, name, plan, expiresAt }: Key,
   { limits }: Plan,
   windows: readonly RateWindow[],
 ): MessageInitShape<typeof GetKeyResponseSchema> {
@@ -59,5 +59,6 @@ export function messageFromKey(
       windowS,
       resetMs: Math.ceil(resetMs),
     })),
+    ...(expiresAt !== undefined && { expiresAt: timestampFromMs(expiresAt) }),
   };
 }

@@ -301,6 +301,7 @@ test("GET /v1/keys/self shows the remaining requests and engine time", async () 
       },
       { name: "refusals", unit: "refusal", quota: 120, remaining: 120, window_s: 60, reset_ms: 60_000 },
     ],
+    expires_at: null,
   });
   expect(usedMs).toBeGreaterThan(0);
 });
@@ -385,6 +386,17 @@ describe("the command line while a server runs", () => {
     const rotated = JSON.parse((await kibitz("rotate", id, "--overlap", "2h", "--json")).stdout);
     expect(await evaluate(rotated.key)).toEqual([200, 238]);
     expect(await evaluate(key)).toEqual([200, 237]);
+    const endOf = async (used: string) =>
+      (await get(`${keysUrl()}/self`, { headers: bearer(used) })).body.expires_at;
+    const [listed] = (await kibitz("list", "--json")).stdout
+      .trim()
+      .split("\n")
+      .map((line) => JSON.parse(line))
+      .filter((one) => one.id === id);
+    // The server knows the key for a few seconds as it was before the rotation.
+    await passOnAllClocks(5000);
+    expect(await endOf(key)).toBe(listed.expires_at);
+    expect(await endOf(rotated.key)).toBeNull();
     await passOnAllClocks(2 * 3_600_000 + 5000);
     expect(await evaluate(key)).toEqual([401, undefined]);
     expect((await evaluate(rotated.key))[0]).toBe(200);
