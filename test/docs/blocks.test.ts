@@ -13,19 +13,11 @@ const treated = stories.flatMap((story) =>
 const at = ({ document, line }: { readonly document: string; readonly line: number }) =>
   `${document}:${line}`;
 
-/** Documents whose blocks do not run yet. */
-const notYet = new Set([
-  "docs/runbook/KibitzDescriptorsShort.md",
-  "docs/runbook/KibitzFailingSlowly.md",
-  "docs/runbook/KibitzRefusingMany.md",
-  "docs/running.md",
-]);
-
 describe("the blocks of the documents", () => {
   test("every document with a block of code belongs to one story, which `npm run lane -- slow test/slow/docs` runs", () => {
     expect(withBlocks.length).toBeGreaterThan(20);
     const told = stories.flatMap(({ documents }) => documents);
-    expect(told.concat(...notYet).toSorted()).toEqual(withBlocks);
+    expect(told.toSorted()).toEqual(withBlocks);
   });
 
   test("every block of a document runs, is checked, or is marked with the reason why it does not run", () => {

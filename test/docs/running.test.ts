@@ -5,9 +5,7 @@ import { GameService } from "../../gen/chess/analysis/v1/game_service_pb.ts";
 import { KeyService } from "../../gen/chess/analysis/v1/key_service_pb.ts";
 import { readMaxBytesOf, rpcMaxBytesOf } from "../../src/calls/policy.ts";
 import { listenerLimits } from "../../src/http/listener/limits.ts";
-import { pagePolicy } from "../../src/http/pages/web-page.ts";
 import { logFields } from "../../src/log/log.ts";
-import { plansFromJson } from "../../src/wiring/plans.ts";
 
 const text = readFileSync(new URL("../../docs/running.md", import.meta.url), "utf8");
 const lock = readFileSync(new URL("../../package-lock.json", import.meta.url), "utf8");
@@ -26,13 +24,6 @@ function cellOf(first: string): string | undefined {
 }
 
 describe("docs/running.md", () => {
-  test("docs/running.md shows a valid plans file", () => {
-    const [, json = ""] = /```json\n(.*)\n```/.exec(text) ?? [];
-    const reading = plansFromJson(json);
-    expect(reading).toMatchObject({ kind: "plans" });
-    expect(JSON.stringify(reading)).toContain('"club"');
-  });
-
   test("docs/running.md has the current maximum sizes of requests", () => {
     const single = `${readMaxBytesOf(evaluate) / 1024} KiB`;
     const ofRpc = `${rpcMaxBytesOf(evaluateBatch) / 1024} KiB over gRPC, gRPC-Web and Connect`;
@@ -80,10 +71,5 @@ describe("docs/running.md", () => {
     const named = cells.flatMap((cell) => [...cell.matchAll(/`(\w+)`/g)].map(([, name = ""]) => name));
     expect(named).toContain("protocol");
     expect(named.filter((name) => !logFields.has(name))).toEqual([]);
-  });
-
-  test("docs/running.md shows the content security policy of the page", () => {
-    const [, shown] = /```text\nContent-Security-Policy: (.+)\n```/.exec(text) ?? [];
-    expect(shown).toBe(pagePolicy);
   });
 });

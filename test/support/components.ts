@@ -78,6 +78,8 @@ export const components = {
     debian: "systemd",
     isHere: () => ends("systemd-analyze", "--version"),
   },
+  "man-db": { name: "man-db", debian: "man-db", isHere: () => ends("man", "--version") },
+  jq: { name: "jq", debian: "jq", isHere: () => ends("jq", "--version") },
   nginx: { name: "nginx 1.22", debian: "nginx-light", isHere: () => ends("nginx", "-v") },
   lc0: {
     name: "Lc0 0.32.1",

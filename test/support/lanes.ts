@@ -82,7 +82,7 @@ const table = {
   slow: {
     about: "test/slow: processes, faults, the packed package, and what takes long and rarely changes",
     files: ["test/slow/**/*.test.ts"],
-    needs: [...serviceNeeds, "systemd", "root", "mounts"],
+    needs: [...serviceNeeds, "systemd", "man-db", "jq", "root", "mounts"],
     options: { maxWorkers: 3, expect: { poll: { timeout: patienceMs } } },
   },
   simulation: {

@@ -27,7 +27,8 @@ export async function runStory(story: Story, atNight: boolean): Promise<readonly
     isRoot: story.reader === "root",
     ...(story.kibitz === "installed" && { installed: await installedPackage() }),
     ...(story.kibitz === "checkout" && { checkout: atNight ? "as cloned" : "with node_modules" }),
-    registries: atNight,
+    boots: story.boots === true,
+    registries: atNight || story.boots === true,
     blockMaxMs: (atNight ? 15 : 2) * 60_000,
   });
   onTestFinished(() => world.close());

@@ -20,6 +20,8 @@ export interface Story {
    * no command of Kibitz.
    */
   readonly kibitz?: "checkout" | "installed";
+  /** True if the machine boots systemd, and reaches the registry of npm, because the documents install the service. */
+  readonly boots?: true;
   /** The settings of a service that the documents presume, on the default ports. Absent if there is none, or a document starts it. */
   readonly service?: Readonly<Record<string, string>>;
   /** Variables of the terminals. */

@@ -2,10 +2,11 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chmodSync, chownSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { text } from "node:stream/consumers";
 import { copySources, sourcesOf } from "../../support/build-once.ts";
+import { booted, bootScript, createGroup } from "./boot.ts";
 import { openRegistries } from "./registries.ts";
 
 const root = join(import.meta.dirname, "../../..");
@@ -56,6 +57,8 @@ export interface WorldOptions {
   readonly checkout?: "with node_modules" | "as cloned";
   /** True if the world reaches the registries of packages, and nothing else. */
   readonly registries?: boolean;
+  /** True if the world boots systemd. Then all files are its own, and it has neither `/opt/kibitz` nor an ordinary user. */
+  readonly boots?: boolean;
   /** The longest time for a block, in milliseconds. */
   readonly blockMaxMs?: number;
 }
@@ -96,6 +99,7 @@ export async function openWorld({
   installed,
   checkout,
   registries = false,
+  boots = false,
   blockMaxMs = 120_000,
 }: WorldOptions = {}): Promise<World> {
   const folder = mkdtempSync(join(tmpdir(), "kibitz-docs-"));
@@ -110,17 +114,24 @@ export async function openWorld({
     chownSync(join(folder, "blocks"), uid, uid);
   }
   const layers = installed === undefined ? "" : `${installed}/usr/local:`;
-  const own = ["--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child", "--mount-proc"];
+  const own = ["--net", "--mount", "--pid", "--ipc", "--fork", "--kill-child"];
   const given = [folder, checkout ?? "", layers, root, String(uid), ...ownFolders];
-  const holder = spawn("unshare", [...own, "bash", "-c", script, "world", ...given], {
-    stdio: ["pipe", "pipe", "inherit"],
-  });
+  const group = boots ? createGroup(basename(folder)) : undefined;
+  const [flag, opens] = boots ? ["--cgroup", bootScript] : ["--mount-proc", script];
+  const [command = "", ...args] = [
+    ...(group?.through ?? []),
+    ...["unshare", ...own, flag, "bash", "-c", opens, "world", ...given],
+  ];
+  const holder = spawn(command, args, { stdio: ["pipe", "pipe", "inherit"] });
   const [first] = await Promise.race([once(createInterface(holder.stdout), "line"), once(holder, "exit")]);
   if (first !== "ready") {
     throw new Error(`the world of the documents ended with ${first}`);
   }
   const pid = readFileSync(`/proc/${holder.pid}/task/${holder.pid}/children`, "utf8").trim();
   const enter = ["--target", pid, "--net", "--mount", "--pid", "--ipc"];
+  if (boots) {
+    await booted(enter);
+  }
   const outside = (path: string) => `/proc/${pid}/root${path}`;
   const network = registries ? await openRegistries(enter, folder, outside) : undefined;
   const home = isRoot ? "/root" : "/home/reader";
@@ -150,8 +161,9 @@ export async function openWorld({
     },
     async close() {
       network?.close();
-      holder.stdin.end();
+      holder.kill("SIGKILL");
       await once(holder, "exit");
+      await group?.remove();
       rmSync(folder, { recursive: true, force: true });
     },
   };
