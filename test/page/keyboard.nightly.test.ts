@@ -140,7 +140,20 @@ describeWith("chromium")("the keys of the page", () => {
     await page.keyboard.press("?");
     const help = page.getByRole("dialog", { name: "Keys" });
     expect(await help.locator("kbd").allTextContents()).toEqual([
-      ...["← →", "Home End", "↑ ↓", "Space", "M", "F", "Ctrl + Z", "Ctrl + Y", "Ctrl + V", "Enter", "?"],
+      ...[
+        "← →",
+        "Home End",
+        "↑ ↓",
+        "Space",
+        "M",
+        "F",
+        "Ctrl + Z",
+        "Ctrl + Y",
+        "Ctrl + V",
+        "Right button",
+        "Enter",
+        "?",
+      ],
       ...["Tab", "← → ↑ ↓", "Home End", "Enter", "Esc", "Shift + Enter"],
     ]);
     await page.keyboard.press("Escape");

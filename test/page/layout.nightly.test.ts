@@ -1,8 +1,8 @@
-import type { Locator } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { expect, test, vi } from "vitest";
 import { describeWith } from "../support/needs.ts";
 import { patienceMs } from "../support/patience.ts";
-import { analysisOf, clickAt, openShare, withClipboard } from "./support/analysis-page.ts";
+import { analysisOf, clickAt, isInWindow, openShare, withClipboard } from "./support/analysis-page.ts";
 import { usePage } from "./support/open-page.ts";
 
 const telephone = { width: 320, height: 640 };
@@ -47,6 +47,115 @@ describeWith("chromium")("the layout of the page", () => {
       await page.getByRole("button", { name: "Review this game" }).waitFor();
       const { width: reviewWidth, height: reviewHeight } = await boxOf(board);
       expect([reviewWidth, reviewHeight]).toEqual([analysis.width, analysis.height]);
+    },
+  );
+
+  test.each([
+    { width: 360, height: 640 },
+    { width: 360, height: 740 },
+    { width: 820, height: 1180 },
+    { width: 1280, height: 720 },
+    { width: 1280, height: 820 },
+    { width: 1920, height: 1080 },
+  ])(
+    "the current move, its evaluation and the settings are in a window of $width by $height px, in both views",
+    async (size) => {
+      const isTelephone = size.width < 400;
+      const expectInWindow = async (page: Page, parts: readonly Locator[]) => {
+        for (const part of parts) {
+          await part.waitFor();
+          expect(await isInWindow(part), String(part)).toBe(true);
+        }
+        expect(await page.evaluate("scrollY")).toBe(0);
+      };
+      const expectSettings = async (page: Page, names: readonly string[]) => {
+        const button = page.getByRole("button", { name: "Settings" });
+        await expectInWindow(page, [button]);
+        expect(await button.getAttribute("aria-expanded")).toBe(String(!isTelephone));
+        if (isTelephone) {
+          await button.click();
+        }
+        await expectInWindow(
+          page,
+          names.map((name) => page.getByRole("form").getByLabel(name, { exact: true })),
+        );
+      };
+      const current = (page: Page) => page.getByRole("list", { name: "Moves" }).locator("[aria-current]");
+
+      const page = await kibitz.open({ address: "#moves=e4_e5_Nf3_Nc6_Bb5_a6_Ba4&depth=2&multipv=3", size });
+      await page.getByText("Depth 2", { exact: true }).waitFor();
+      const panel = page.getByRole("region", { name: "Evaluation" });
+      await expectInWindow(page, [panel.getByText("4. Ba4"), panel.getByText(/^[+−]\d+\.\d\d$/).first()]);
+      if (!isTelephone) {
+        await expectInWindow(page, [current(page)]);
+      }
+      await expectSettings(page, ["Depth", "Lines", "Engine"]);
+
+      const review = await kibitz.open({ address: "#review", size });
+      await review.getByLabel("Depth").fill("2");
+      await review.getByLabel("A game in PGN").fill("1. e4 e5 2. Nf3 d6 3. Bc4 Nc6 4. Bxf7+ Kxf7 *");
+      await review.getByRole("button", { name: "Review the game" }).click();
+      await review.getByRole("table", { name: "Accuracy and mistakes" }).waitFor();
+      await review.keyboard.press("End");
+      await review.keyboard.press("ArrowLeft");
+      const comment = review.getByRole("region", { name: "Comment on the move" });
+      await expectInWindow(review, [comment.getByText(/^4\. Bxf7\+/), comment.getByText(/^[+−]\d+\.\d\d$/)]);
+      if (!isTelephone) {
+        await expectInWindow(review, [current(review)]);
+      }
+      await expectSettings(review, ["Depth", "Engine", "Alternatives"]);
+    },
+  );
+
+  test("the tools are in one row beside the board", async () => {
+    const page = await kibitz.open({ address: "#moves=e4&depth=2" });
+    const tops = ["First position", "New analysis", "Set up", "Share", "Settings"].map(
+      async (name) => (await boxOf(page.getByRole("button", { name }))).y,
+    );
+    expect(new Set(await Promise.all(tops))).toEqual(new Set([await tops[0]]));
+  });
+
+  test.each(["light", "dark"] as const)(
+    "the evaluation bar has a number at the end of the better side and a visible middle, in %s colours",
+    async (colours) => {
+      const page = await kibitz.open({ address: "#moves=e4&depth=3", colours });
+      await page.getByText("Depth 3", { exact: true }).waitFor();
+      const bar = page.getByRole("meter", { name: "Evaluation" });
+      const number = page.locator(".evaluation-bar-number");
+      const score = Number((await bar.getAttribute("aria-valuetext"))?.replace("−", "-"));
+      expect(await number.textContent()).toBe(Math.abs(score).toFixed(1));
+      const whole = await boxOf(bar);
+      const { top, middle, shares } = await page.evaluate<MeasuredBar>(barInPage);
+      expect(Math.abs(top - (whole.height - 2) / 2)).toBeLessThan(2);
+      for (const share of shares) {
+        expect(contrast(middle, share), share).toBeGreaterThan(3);
+      }
+      // Black has mated, so the number is at the end of Black, above.
+      await page.goto(`${kibitz.url}/#moves=f3_e5_g4_Qh4`);
+      await expect.poll(() => number.textContent()).toBe("0–1");
+      expect((await boxOf(number)).y - whole.y).toBeLessThan(3);
+      await page.getByRole("button", { name: "Flip board" }).click();
+      await expect.poll(async () => (await boxOf(number)).y - whole.y).toBeGreaterThan(whole.height / 2);
+    },
+  );
+
+  test.each([telephone, { width: 1280, height: 720 }])(
+    "the arrows of the engine have enough contrast and width in a window of $width px, on both boards",
+    async (size) => {
+      const page = await kibitz.open({ address: "#moves=e4_e5&depth=3&multipv=2", size });
+      await page.locator(".cg-shapes line").nth(1).waitFor();
+      for (const board of ["brown", "blue"]) {
+        await page.evaluate(`document.documentElement.dataset.board = "${board}"`);
+        const { arrows, squares } = await page.evaluate<MeasuredArrows>(arrowsInPage);
+        expect(arrows).toHaveLength(2);
+        for (const { colour, opacity, width } of arrows) {
+          expect(width, colour).toBeGreaterThan(3.5);
+          for (const square of squares) {
+            const seen = blended(colour, opacity, square);
+            expect(contrast(seen, square), `${colour} on ${square}`).toBeGreaterThan(3);
+          }
+        }
+      }
     },
   );
 
@@ -106,7 +215,7 @@ describeWith("chromium")("the layout of the page", () => {
     for (const size of [telephone, { width: 1280, height: 800 }]) {
       const page = await kibitz.open({ address: "#moves=e4_e5&depth=13&multipv=2", size });
       const { lines } = analysisOf(page);
-      const parts = [".search-figures", ".move-list", ".request-form"];
+      const parts = [".search-figures", ".move-list", ".typed-fields"];
       await Promise.all(parts.map((part) => page.locator(part).waitFor()));
       // In one step, because the page replaces elements while the search becomes deeper.
       const places = () =>
@@ -172,6 +281,45 @@ function coversCentreOf(above: Box, { x, y, width, height }: Box): boolean {
   return right > 0 && right < above.width && down > 0 && down < above.height;
 }
 
+interface MeasuredBar {
+  readonly top: number;
+  /** The colours of the middle, and of both sides. */
+  readonly middle: string;
+  readonly shares: readonly string[];
+}
+
+const barInPage = `(() => {
+  const bar = document.querySelector(".evaluation-bar");
+  const { top, borderTopColor } = getComputedStyle(bar, "::after");
+  const shares = [bar, bar.firstElementChild].map((part) => getComputedStyle(part).backgroundColor);
+  return { top: parseFloat(top), middle: borderTopColor, shares };
+})()`;
+
+interface MeasuredArrows {
+  readonly arrows: readonly { readonly colour: string; readonly opacity: number; readonly width: number }[];
+  readonly squares: readonly string[];
+}
+
+/** Measures the arrows in pixels, and reads the colours of the squares. */
+const arrowsInPage = `(() => {
+  const rgb = (hex) => "rgb(" + hex.match(/\\w\\w/g).map((part) => parseInt(part, 16)).join(", ") + ")";
+  const style = getComputedStyle(document.documentElement);
+  const arrows = [...document.querySelectorAll(".cg-shapes line")].map((line) => ({
+    colour: rgb(line.getAttribute("stroke")),
+    opacity: Number(line.getAttribute("opacity")) * Number(getComputedStyle(line.closest("svg")).opacity),
+    width: Number(line.getAttribute("stroke-width")) * line.getScreenCTM().a,
+  }));
+  return { arrows, squares: ["--dark-square", "--light-square"].map((name) => rgb(style.getPropertyValue(name))) };
+})()`;
+
+const partsOf = (colour: string) => (colour.match(/[\d.]+/g) ?? []).map(Number);
+
+function blended(colour: string, opacity: number, ground: string): string {
+  const grounds = partsOf(ground);
+  const parts = partsOf(colour).map((part, index) => opacity * part + (1 - opacity) * (grounds[index] ?? 0));
+  return `rgb(${parts.join(", ")})`;
+}
+
 /** Records elements that move without user input. */
 const watchShifts = `
   window.shifted = [];
@@ -195,8 +343,8 @@ function contrast(one: string, other: string): number {
 }
 
 function luminance(colour: string): number {
-  const [red = 0, green = 0, blue = 0] = (colour.match(/[\d.]+/g) ?? []).map((part) => {
-    const share = Number(part) / 255;
+  const [red = 0, green = 0, blue = 0] = partsOf(colour).map((part) => {
+    const share = part / 255;
     return share <= 0.03928 ? share / 12.92 : ((share + 0.055) / 1.055) ** 2.4;
   });
   return 0.2126 * red + 0.7152 * green + 0.0722 * blue;

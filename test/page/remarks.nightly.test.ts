@@ -56,6 +56,42 @@ describeWith("chromium")("remarks on a position", () => {
     expect(await copied(page, "Copy PGN")).toBe("1. e4 { [%cal Gd7d5] } *\n");
   });
 
+  test("a finger draws a circle and an arrow after a tap on the switch, and moves a piece without it", async () => {
+    const page = await kibitz.open({
+      address: "#moves=e4&nodes=1",
+      size: { width: 360, height: 740 },
+      context: { hasTouch: true, isMobile: true },
+      ownTab: true,
+    });
+    const { square, moves } = analysisOf(page);
+    const drawn = page.locator(".cg-shapes [stroke='#15781B']");
+    await page.locator("cg-board piece").first().waitFor();
+    const draw = page.getByRole("button", { name: "Draw arrows and circles" });
+    await draw.tap();
+    expect(await draw.getAttribute("aria-pressed")).toBe("true");
+    const session = await page.context().newCDPSession(page);
+    const touch = async (type: "touchStart" | "touchMove" | "touchEnd", at?: string) => {
+      const box = at === undefined ? null : await square(at).boundingBox();
+      const touchPoints = box === null ? [] : [{ x: box.x + box.width / 2, y: box.y + box.height / 2 }];
+      await session.send("Input.dispatchTouchEvent", { type, touchPoints });
+      // Chessground reads the pointer position once per frame.
+      await page.evaluate("new Promise(requestAnimationFrame)");
+    };
+    await touch("touchStart", "d5");
+    await touch("touchEnd");
+    await expect.poll(() => drawn.count()).toBe(1);
+    await touch("touchStart", "g8");
+    await touch("touchMove", "f6");
+    await touch("touchEnd");
+    await expect.poll(() => drawn.count()).toBe(2);
+    expect(await moves.count()).toBe(1);
+    await draw.tap();
+    await touch("touchStart", "g8");
+    await touch("touchMove", "f6");
+    await touch("touchEnd");
+    await moves.filter({ hasText: "Nf6" }).waitFor();
+  });
+
   test("a comment and glyphs can be written, are shown and exported, and one Undo removes the comment", async () => {
     const { page, moves } = await open();
     await page.getByText(summary).click();

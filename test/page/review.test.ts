@@ -176,16 +176,31 @@ describeWith("chromium")("the review of a game", () => {
     if (size.width < size.height) {
       const steps = await boxOf(page.getByRole("group", { name: "Steps" }));
       const [graph, moves] = [await boxOf(graphOf(page)), await boxOf(movesOf(page))];
-      const tops = [board, steps, comment, graph, moves].map(({ y }) => y);
+      expect(moves.y).toBeGreaterThan(steps.y);
+      // A tablet has the moves beside the comment.
+      const below = size.width < 500 ? [graph, moves] : [graph];
+      const tops = [board, steps, comment, ...below].map(({ y }) => y);
       expect(tops).toEqual(tops.toSorted((one, other) => one - other));
     } else {
       expect(comment.x).toBeGreaterThan(board.x + board.width);
     }
   });
 
+  test("after a change of the settings, the game can be reviewed again", async () => {
+    const page = await openReview(2);
+    await review(page, mate);
+    await isDone(page);
+    const again = page.getByRole("button", { name: "Review again" });
+    expect(await again.count()).toBe(0);
+    await page.getByLabel("Depth", { exact: true }).fill("3");
+    await again.click();
+    await page.getByText(/, depth 3, 4 positions/).waitFor();
+    expect(await again.count()).toBe(0);
+  });
+
   test("the user can try moves of the best line and moves on the board, and tried moves are evaluated and exported", async () => {
     const page = await openReview(8);
-    await page.getByLabel("Alternatives per move").selectOption({ label: "1" });
+    await page.getByLabel("Alternatives").selectOption({ label: "1" });
     await review(page, short);
     await isDone(page);
     await page.keyboard.press("End");

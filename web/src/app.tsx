@@ -3,7 +3,10 @@ import { Analysis } from "./analysis/analysis.tsx";
 import { SetUpPanel } from "./analysis/set-up-panel.tsx";
 import { ApiPanel } from "./call/api-panel.tsx";
 import { NewKey } from "./call/key-field.tsx";
+import { Display, showDisplay } from "./moves/display.tsx";
+import { Help, showHelp } from "./moves/help.tsx";
 import { listenToKeys } from "./moves/keys.ts";
+import { StepButton } from "./moves/steps.tsx";
 import { usePage } from "./page.ts";
 import { ColoursSwitch } from "./parts/colours.tsx";
 import { LiveRegion } from "./parts/live-region.tsx";
@@ -42,6 +45,14 @@ export function App() {
           <a href="docs">API reference</a>
         </nav>
         <div class="shell-tools">
+          {view !== "set-up" && (
+            <>
+              <StepButton label="Display" icon="display" onStep={showDisplay} />
+              <StepButton label="Keys" icon="help" onStep={showHelp} />
+              <Display />
+              <Help />
+            </>
+          )}
           <ColoursSwitch />
         </div>
       </header>

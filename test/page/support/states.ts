@@ -75,7 +75,16 @@ export const states: readonly State[] = [
       await page.getByRole("textbox", { name: /^Comment on/ }).fill("mate");
     },
   ],
-  ["all settings", (page) => page.getByText("More settings").click()],
+  [
+    "all settings",
+    async (page) => {
+      const more = page.getByText("More settings");
+      if (!(await more.isVisible())) {
+        await button(page, "Settings").click();
+      }
+      await more.click();
+    },
+  ],
   ["a file that is dragged", (page) => drop(page, "dragover")],
   [
     "a message about a file",

@@ -13,6 +13,7 @@ import { usePage } from "../page.ts";
 import { Icon } from "../parts/icon.tsx";
 import { plainWords } from "../parts/plain-words.ts";
 import { RequestForm } from "../request/request-form.tsx";
+import { SettingsButton, SettingsPanel } from "../request/settings-panel.tsx";
 import { FenField, PositionViolation } from "./fen-field.tsx";
 import { announceMoves, announceScores } from "./heard.ts";
 import { MoveField } from "./move-field.tsx";
@@ -56,24 +57,27 @@ export function Analysis() {
               <Icon name="setUp" /> Set up
             </button>
             <Share />
+            <SettingsButton />
           </>
         }
       >
+        <SettingsPanel>
+          <RequestForm />
+        </SettingsPanel>
         <PositionViolation />
         <SearchPanel />
-        <div class="panel stack">
+        <div class="moves-panel panel stack">
           <EncodingNote />
           <Corrections />
           <Opening />
           <MoveList />
           <MoveTools />
-          <MoveField />
-          <FenField />
+          <div class="typed-fields">
+            <MoveField />
+            <FenField />
+          </div>
         </div>
         <InputPanel title="Open a game or a position" action="Open" />
-        <div class="panel">
-          <RequestForm />
-        </div>
       </BoardView>
     </section>
   );
@@ -103,7 +107,8 @@ function Opening() {
   return (
     <p class="opening">
       {players.some((name) => name) && <b>{players.map((name) => name ?? "?").join(" – ")} </b>}
-      <span class="quiet-text">{opening?.eco}</span> {opening?.name}
+      <span class="quiet-text">{opening?.eco}</span>{" "}
+      {opening?.name ?? (game.at.value.ply === 0 && <span class="quiet-text">Start of the game</span>)}
     </p>
   );
 }

@@ -1,6 +1,7 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import { StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { numberedMove } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { wordsOfWarning } from "../parts/plain-words.ts";
 import { resultText } from "../parts/result-text.ts";
@@ -18,7 +19,7 @@ export function SearchPanel() {
   const { analysis, request, game, display } = usePage();
   const state = analysis.search.value;
   const evaluation = analysis.latest.value;
-  const { position } = game.at.value;
+  const { position, move } = game.at.value;
   const outcome = outcomeInWords(position);
   const result = resultText(evaluation?.tablebase);
   const wait = state.kind === "waiting" ? state.wait : undefined;
@@ -36,7 +37,10 @@ export function SearchPanel() {
         </h3>
         {(isShown || position.terminal) && <p class="search-score figures">{analysis.score.value.text}</p>}
         {result && <p class="search-result">{result}</p>}
-        <p class="search-state quiet-text figures">{useStateInWords()}</p>
+        <div class="search-at">
+          {move && <p class="search-move">{numberedMove(game.at.value)}</p>}
+          <p class="search-state quiet-text figures">{useStateInWords()}</p>
+        </div>
         <Buttons />
       </div>
       {outcome && <p class="search-outcome notice">{outcome}</p>}

@@ -1,7 +1,8 @@
 import { Chessground } from "@lichess-org/chessground";
 import type { Api } from "@lichess-org/chessground/api";
 import type { Config } from "@lichess-org/chessground/config";
-import type { DrawShape } from "@lichess-org/chessground/draw";
+import { type DrawBrush, type DrawShape, start as startDrawing } from "@lichess-org/chessground/draw";
+import type { MouchEvent } from "@lichess-org/chessground/types";
 import type { Color, Piece, Role, SquareName } from "chessops/types";
 import { useEffect, useRef, useState } from "preact/hooks";
 import { announce } from "../parts/live-region.tsx";
@@ -59,6 +60,8 @@ interface BoardProps {
   readonly drawings?: readonly Drawing[];
   /** If undefined, the user cannot draw. */
   readonly onDraw?: ((drawings: readonly Drawing[]) => void) | undefined;
+  /** True if a touch draws instead of moving a piece. */
+  readonly isDrawing?: boolean;
   readonly use: BoardUse;
   readonly onReady?: (api: Api) => void;
 }
@@ -85,6 +88,7 @@ export function Board(props: BoardProps) {
         drawable: { onChange: onDrawn },
         movable: { ...configOf(latest.current).movable, events: { after: moved } },
       });
+      Object.assign(board.current.state.drawable.brushes, engineBrushes);
       latest.current.onReady?.(board.current);
     }
     return () => board.current?.destroy();
@@ -118,6 +122,15 @@ export function Board(props: BoardProps) {
   function enableDrawing(isDrawing: boolean) {
     if (board.current) {
       board.current.state.drawable.enabled = isDrawing && latest.current.onDraw !== undefined;
+    }
+  }
+
+  function onTouch(event: TouchEvent) {
+    const isDrawing = props.isDrawing === true && onDraw !== undefined;
+    enableDrawing(isDrawing);
+    if (board.current && isDrawing) {
+      // By itself, Chessground draws only with a mouse.
+      startDrawing(board.current.state, event as MouchEvent);
     }
   }
 
@@ -168,7 +181,7 @@ export function Board(props: BoardProps) {
         class="board-drawn"
         aria-hidden="true"
         onMouseDownCapture={({ button, shiftKey }) => enableDrawing(button === 2 || shiftKey)}
-        onTouchStartCapture={() => enableDrawing(false)}
+        onTouchStartCapture={onTouch}
         onContextMenu={(event) => event.preventDefault()}
       />
       <Cursor
@@ -203,12 +216,15 @@ export function Board(props: BoardProps) {
 const targetsOf = (use: BoardUse) => (use.kind === "play" ? use.targets : undefined);
 const brushOf = (use: BoardUse) => (use.kind === "set-up" ? use.brush : undefined);
 
-/** Engine arrows are paler than the arrows that the user draws with the right mouse button. */
 function shapeOf({ from, to, rank }: Arrow): DrawShape {
-  return rank === 1
-    ? { orig: from, dest: to, brush: "paleBlue" }
-    : { orig: from, dest: to, brush: "paleGrey", modifiers: { lineWidth: 8 } };
+  return { orig: from, dest: to, brush: rank === 1 ? "best" : "other" };
 }
+
+/** The arrows of the engine. The pieces stay visible below them, and the contrast to each square is at least 3. */
+const engineBrushes: Readonly<Record<string, DrawBrush>> = {
+  best: { key: "best", color: "#0018b8", opacity: 0.75, lineWidth: 12 },
+  other: { key: "other", color: "#222222", opacity: 0.7, lineWidth: 7 },
+};
 
 function configOf({ fen, orientation, lastMove, check, use }: BoardProps): Config {
   const isSetUp = use.kind === "set-up";

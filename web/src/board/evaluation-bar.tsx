@@ -10,6 +10,7 @@ interface EvaluationBarProps {
 export function EvaluationBar({ percent, score, orientation }: EvaluationBarProps) {
   // Move the bar with a transform, because a change of its size causes a new layout ten times a second.
   const black = 100 - (percent ?? 50);
+  const leader = (percent ?? 50) < 50 ? "black" : "white";
   return (
     // biome-ignore lint/a11y/useSemanticElements: Not all browsers can show a vertical <meter>.
     <div
@@ -25,6 +26,19 @@ export function EvaluationBar({ percent, score, orientation }: EvaluationBarProp
         class="evaluation-bar-share"
         style={{ transform: `translateY(${orientation === "white" ? black : -black}%)` }}
       />
+      <span
+        class={`evaluation-bar-number evaluation-bar-${leader}`}
+        style={{ [leader === orientation ? "insetBlockEnd" : "insetBlockStart"]: 0 }}
+        aria-hidden="true"
+      >
+        {shortScore(score)}
+      </span>
     </div>
   );
+}
+
+/** Shortens a score to the width of the bar: `+4.32` to `4.3`, `−12.5` to `13`. The number stands at the end of the side that is better. */
+function shortScore(score: string): string {
+  const number = score.replace(/[≥≤+−\s]/g, "");
+  return /^\d+\.\d+$/.test(number) ? Number(number).toFixed(Number(number) < 9.95 ? 1 : 0) : number;
 }

@@ -32,7 +32,7 @@ export function GameBoard({
   isPreview = false,
   onPlay,
 }: GameBoardProps) {
-  const { game } = usePage();
+  const { game, display } = usePage();
   const { comments } = game.at.value;
   const { board, chess960, fen, turn } = position;
   const targets = useMemo(() => chessgroundDests(board, { chess960 }), [fen]);
@@ -61,6 +61,7 @@ export function GameBoard({
         onDraw={
           isPreview ? undefined : (drawings) => game.annotate({ comments: withDrawings(comments, drawings) })
         }
+        isDrawing={display.drawing.value}
         use={isPreview ? { kind: "look" } : { kind: "play", turn, targets, chess960, onMove }}
       />
     </div>

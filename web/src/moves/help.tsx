@@ -19,6 +19,10 @@ export function Help() {
     ["Ctrl + Z", "Undo the last move or change"],
     ["Ctrl + Y", "Redo it; so does Ctrl + Shift + Z"],
     ["Ctrl + V", "Open the copied position, game or link"],
+    [
+      "Right button",
+      "Draw an arrow or a circle on the board; with the keyboard, Shift + Enter on two squares",
+    ],
     ["Enter", "In a field: take its text, and give the keys back to the board"],
     ["?", "Show this list"],
   ];

@@ -49,7 +49,8 @@ export function RemarksPanel() {
           ))}
         <p class="quiet-text">
           Draw an arrow or a circle with the right mouse button. Shift, Alt and both change the colour. With
-          the keyboard, press Shift + Enter on two squares.
+          the keyboard, press Shift + Enter on two squares. On a touch screen, press “Draw arrows and circles”
+          first.
         </p>
         {drawingsOf(comments).length > 0 && (
           <button type="button" onClick={() => game.annotate({ comments: withDrawings(comments, []) })}>

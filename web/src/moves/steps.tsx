@@ -1,19 +1,16 @@
 import { usePage } from "../page.ts";
 import { Icon, type IconName } from "../parts/icon.tsx";
-import { Display, showDisplay } from "./display.tsx";
-import { Help, showHelp } from "./help.tsx";
 import "./moves.css";
 
 export function Steps() {
-  const { game, review, address } = usePage();
+  const { game, review, address, display } = usePage();
+  const { drawing } = display;
   const { path, line, step, flip } = game;
   const { has, goTo } = review.mistakes;
   const isStart = path.value.length === 1;
   const isEnd = path.value.length === line.value.length;
   return (
     <fieldset class="steps">
-      <Help />
-      <Display />
       <legend class="heard-only">Steps</legend>
       <StepButton label="First position" icon="first" isOff={isStart} onStep={() => step("first")} />
       <StepButton label="One move back" icon="back" isOff={isStart} onStep={() => step("back")} />
@@ -38,8 +35,14 @@ export function Steps() {
         </>
       )}
       <StepButton label="Flip board" icon="flip" onStep={flip} />
-      <StepButton label="Display" icon="display" onStep={showDisplay} />
-      <StepButton label="Keys" icon="help" onStep={showHelp} />
+      <StepButton
+        label="Draw arrows and circles"
+        icon="draw"
+        isPressed={drawing.value}
+        onStep={() => {
+          drawing.value = !drawing.value;
+        }}
+      />
     </fieldset>
   );
 }
@@ -50,10 +53,11 @@ interface StepButtonProps {
   readonly sign?: string;
   /** True if the step is impossible. The button does not use `disabled`, because a disabled button loses the focus. */
   readonly isOff?: boolean;
+  readonly isPressed?: boolean;
   onStep(): void;
 }
 
-function StepButton({ label, icon, sign, isOff = false, onStep }: StepButtonProps) {
+export function StepButton({ label, icon, sign, isOff = false, isPressed, onStep }: StepButtonProps) {
   return (
     <button
       type="button"
@@ -61,6 +65,7 @@ function StepButton({ label, icon, sign, isOff = false, onStep }: StepButtonProp
       aria-label={label}
       title={label}
       aria-disabled={isOff}
+      aria-pressed={isPressed}
       onClick={() => isOff || onStep()}
     >
       <Icon name={icon} />

@@ -1,3 +1,4 @@
+import type { ComponentChildren } from "preact";
 import { usePage } from "../page.ts";
 import { CheckField, ChoiceField, InputField } from "./field.tsx";
 import type { OptionField } from "./option-fields.ts";
@@ -25,31 +26,34 @@ const numbers = {
   nodes: { label: "Nodes" },
 };
 
-export function RequestForm({ only }: { readonly only?: readonly SettingName[] }) {
+interface RequestFormProps {
+  readonly only?: readonly SettingName[];
+  readonly children?: ComponentChildren;
+}
+
+export function RequestForm({ only, children }: RequestFormProps) {
   const { client, request } = usePage();
   const { engines, isMissing } = client.offer;
   const isSet = (name: SettingName) =>
     Object.keys(request.settings.value).some((one) => one === name || one.startsWith(`${name}.`));
-  const settings = (names: readonly SettingName[]) => (
-    <div class="fields">
-      {names.map((name) => (
-        <Setting key={name} name={name} />
-      ))}
-    </div>
-  );
+  const settings = (names: readonly SettingName[]) => names.map((name) => <Setting key={name} name={name} />);
   const { inView, folded } = namesFor[request.usualLimit.value.name];
   const isWanted = (name: SettingName) => only?.includes(name) ?? true;
   const more = folded.filter(isWanted);
   const set = more.filter(isSet).length;
   return (
-    <form class="request-form stack" aria-label="How to search" onSubmit={(event) => event.preventDefault()}>
+    <form class="request-form fields" aria-label="How to search" onSubmit={(event) => event.preventDefault()}>
       {settings(inView.filter(isWanted))}
+      {children}
       {isMissing.value && engines.value === undefined && (
         <p class="quiet-text">The service has not said which engines and limits it has.</p>
       )}
       <details>
-        <summary>{set === 0 ? "More settings" : `More settings (${set} set)`}</summary>
-        {settings(more)}
+        <summary>
+          More<span class="heard-only"> settings</span>
+          {set > 0 && ` (${set} set)`}
+        </summary>
+        <div class="fields">{settings(more)}</div>
         <button type="button" onClick={request.reset}>
           Reset all settings
         </button>

@@ -26,7 +26,17 @@ export function CommentPanel() {
   const others = isKnown ? [] : (best?.alternatives ?? []);
   return (
     <section class="comment-panel panel" aria-label="Comment on the move">
-      {node.move ? <MoveLine node={node} reviewed={reviewed} /> : <AtStart />}
+      <div class="comment-head row">
+        {node.move ? <MoveLine node={node} reviewed={reviewed} /> : <AtStart />}
+        {isTried && (
+          <button type="button" onClick={() => game.goTo(review.branch.value)}>
+            Back to the game
+          </button>
+        )}
+        <button type="button" onClick={() => address.show("analysis")}>
+          Analyse<span class="heard-only"> this position</span>
+        </button>
+      </div>
       {commentTexts(node.comments, reviewed !== undefined).map((text) => (
         <p key={text}>{text}</p>
       ))}
@@ -40,16 +50,6 @@ export function CommentPanel() {
         analysis.latest.value?.lines.map((line) => (
           <Line key={line.rank} title="Best line" from={node} {...line} />
         ))}
-      <div class="row">
-        {isTried && (
-          <button type="button" onClick={() => game.goTo(review.branch.value)}>
-            Back to the game
-          </button>
-        )}
-        <button type="button" onClick={() => address.show("analysis")}>
-          Analyse this position
-        </button>
-      </div>
     </section>
   );
 }
@@ -61,7 +61,7 @@ function AtStart() {
     <p>
       {state.kind === "done" && !isStale.value
         ? state.review.summary.replaceAll("...", "…").replaceAll(" %", "%")
-        : "← → step; Shift+← → jump between mistakes."}
+        : "Step through the game to see the comments on its moves."}
     </p>
   );
 }

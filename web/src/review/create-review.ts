@@ -1,4 +1,4 @@
-import { create, type JsonObject } from "@bufbuild/protobuf";
+import { create, equals, type JsonObject } from "@bufbuild/protobuf";
 import { Code, ConnectError } from "@connectrpc/connect";
 import { batch, computed, effect, type ReadonlySignal, signal, untracked } from "@preact/signals";
 import {
@@ -103,8 +103,8 @@ export function createReview({ game, client, request }: Deps) {
   /** The last reviewed node on the path to the position on the board. */
   const branch = computed(() => game.path.value.findLast((node) => reviewOf(node)) ?? game.game.value.start);
 
-  function requestOf(pgn: string): ReviewGameRequest {
-    const { multipv = 1, movetimeMs, searchMoves, options, ...search } = request.search.peek();
+  function requestOf(pgn: string, settings = request.search.peek()): ReviewGameRequest {
+    const { multipv = 1, movetimeMs, searchMoves, options, ...search } = settings;
     return create(ReviewGameRequestSchema, {
       ...search,
       pgn,
@@ -272,6 +272,15 @@ export function createReview({ game, client, request }: Deps) {
     isStale: isStale as ReadonlySignal<boolean>,
     /** The game on the board as PGN, with the remarks of its review. */
     exported: computed(() => exportedPgn(game.game.value, reviewed.value)),
+    /** True if another review of the game would have other settings than the review that is shown. */
+    hasOtherSettings: computed(() => {
+      const shown = asked.value;
+      const settings = request.search.value;
+      if (shown === undefined || progress.value.kind !== "done" || isStale.value) {
+        return false;
+      }
+      return !equals(ReviewGameRequestSchema, requestOf(shown.pgn ?? "", settings), shown);
+    }),
     line,
     reviewOf,
     scoreOf,

@@ -16,10 +16,11 @@ export function Practice() {
   if (progress.value.kind !== "done" || isStale.value) {
     return null;
   }
+  const isOffer = practice.side.value === undefined;
   return (
-    <section class="panel stack practice" aria-labelledby="practice-title">
+    <section class={`practice panel ${isOffer ? "row" : "stack"}`} aria-labelledby="practice-title">
       <h3 id="practice-title">Learn from your mistakes</h3>
-      {practice.side.value === undefined ? <Offer /> : practice.mistake.value ? <Question /> : <Result />}
+      {isOffer ? <Offer /> : practice.mistake.value ? <Question /> : <Result />}
     </section>
   );
 }
@@ -33,7 +34,8 @@ function Offer() {
     <div class="row">
       {offered.map(([side, name]) => (
         <button key={side} type="button" onClick={() => practice.start(side)}>
-          {name}’s moves ({practice.mistakesOf(side).length})
+          {name}
+          <span class="heard-only">’s moves</span> ({practice.mistakesOf(side).length})
         </button>
       ))}
     </div>

@@ -3,9 +3,8 @@ import { InputPanel } from "../input/input-panel.tsx";
 import { numberedMove } from "../moves/move-number.ts";
 import { usePage } from "../page.ts";
 import { announce } from "../parts/live-region.tsx";
-import { RequestForm } from "../request/request-form.tsx";
 import { judgedOf } from "./judged.ts";
-import { LinesField } from "./lines-field.tsx";
+import { ReviewSettings } from "./review-settings.tsx";
 import { ReviewedGame } from "./reviewed-game.tsx";
 import { scoreWords } from "./score-words.ts";
 import "./review.css";
@@ -27,10 +26,7 @@ export function Review() {
         action="Review the game"
         isAlone={!hasGame}
       >
-        <div class="game-settings">
-          <LinesField />
-          <RequestForm only={["depth", "engine", "nodes", "path"]} />
-        </div>
+        {!hasGame && <ReviewSettings />}
       </InputPanel>
     </section>
   );

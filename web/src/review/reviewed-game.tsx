@@ -9,6 +9,7 @@ import { Share } from "../moves/share.tsx";
 import { Steps } from "../moves/steps.tsx";
 import { usePage } from "../page.ts";
 import { scoreText } from "../parts/score-text.ts";
+import { SettingsButton, SettingsPanel } from "../request/settings-panel.tsx";
 import { CommentPanel } from "./comment-panel.tsx";
 import { CourseGraph } from "./course-graph.tsx";
 import { FiguresTable } from "./figures-table.tsx";
@@ -17,6 +18,7 @@ import { judgedOf } from "./judged.ts";
 import { Practice } from "./practice.tsx";
 import { ReviewBoard } from "./review-board.tsx";
 import { ReviewProgress } from "./review-progress.tsx";
+import { ReviewSettings } from "./review-settings.tsx";
 import { useScore } from "./use-score.ts";
 
 export function ReviewedGame() {
@@ -39,15 +41,19 @@ export function ReviewedGame() {
           <Steps />
           <OpenButton />
           <Share />
+          <SettingsButton />
         </>
       }
     >
+      <SettingsPanel>
+        <ReviewSettings />
+      </SettingsPanel>
       <EncodingNote />
       <ReviewProgress />
       {review.practice.side.value === undefined && <CommentPanel />}
       <Practice />
       <CourseGraph />
-      <div class="panel">
+      <div class="moves-panel panel">
         <MoveList noteOf={noteOf} />
         <MoveTools />
       </div>
