@@ -111,7 +111,7 @@ function pageOf(name: string, contentType: string, body: Buffer, coding: Coding)
   return { ...page, vary: isPage ? "Accept, Accept-Encoding" : "Accept-Encoding" };
 }
 
-export const pagePolicy = [
+const pagePolicy = [
   "default-src 'none'",
   "script-src 'self'",
   // The board Chessground uses style attributes, and its pieces are data URLs.

@@ -55,7 +55,7 @@ const groups =
   ["/sys/fs/cgroup/unified", "/sys/fs/cgroup"].find((path) => existsSync(join(path, "cgroup.procs"))) ?? "";
 
 /** A control group that contains the groups of systemd and of its services. */
-export interface OwnGroup {
+interface OwnGroup {
   /** A command prefix: the command and its children are in the group. */
   readonly through: readonly string[];
   /** Removes the group, after its processes have ended. */

@@ -54,7 +54,7 @@ export interface Scene {
 }
 
 /** What a story does with a block. */
-export type Treatment =
+type Treatment =
   | { readonly kind: "not run" }
   | { readonly kind: "ran elsewhere"; readonly by: string }
   | { readonly kind: "special"; readonly special: SpecialBlock & Required<Pick<SpecialBlock, "does">> }
@@ -117,7 +117,7 @@ const isOutput = ({ language, before }: Block) =>
   ["json", "text"].includes(language) && /^(?:<details>.*)?$/.test(before.trim());
 
 /** The commands of a block, without their comments. */
-export const commandsOf = ({ text }: Block) =>
+const commandsOf = ({ text }: Block) =>
   text
     .split("\n")
     .map((line) => line.replace(/(^|\s)#.*$/, "").trim())

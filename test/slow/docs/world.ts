@@ -48,7 +48,7 @@ export interface World {
   close(): Promise<void>;
 }
 
-export interface WorldOptions {
+interface WorldOptions {
   /** True if the reader is root. Otherwise the reader is an ordinary user, who has no `/usr/sbin` in the `PATH`. */
   readonly isRoot?: boolean;
   /** A folder whose files appear in `/usr/local`, as after `npm install --global`. */

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "../../../..");
 const running = "docs/running.md";
 
 /** Runs commands that belong to no document. Throws if one of them fails. */
-export async function runHere(terminal: Terminal, commands: string): Promise<string> {
+async function runHere(terminal: Terminal, commands: string): Promise<string> {
   return printedBy(await terminal.run(commands));
 }
 
