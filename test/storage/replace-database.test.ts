@@ -1,8 +1,7 @@
 import * as fs from "node:fs";
 import { join } from "node:path";
 import { DatabaseSync } from "node:sqlite";
-import { afterEach, describe, expect, test, vi } from "vitest";
-import { replaceDatabase } from "../../src/storage/sqlite/replace-database.ts";
+import { afterAll, afterEach, describe, expect, test, vi } from "vitest";
 import { useTemporaryFolder } from "../support/temporary-folder.ts";
 
 /** The file system: which call fails, and whether files can have a second name. */
@@ -34,6 +33,11 @@ vi.mock("node:fs", async (importOriginal) => {
     statSync: failing(real.statSync),
   };
 });
+
+// Files share their modules, so another file may have read the module already.
+vi.resetModules();
+const { replaceDatabase } = await import("../../src/storage/sqlite/replace-database.ts");
+afterAll(() => void vi.resetModules());
 
 afterEach(() => Object.assign(disk, { hasLinks: true, callsUntilFailure: Number.POSITIVE_INFINITY }));
 
