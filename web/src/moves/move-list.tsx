@@ -24,11 +24,19 @@ export function MoveList({ noteOf }: MoveListProps) {
   const current = at.value;
   useEffect(() => {
     const { current: place } = list;
-    const button = place?.querySelector<HTMLElement>("[aria-current]");
-    if (place) {
-      // Scroll only the list: `scrollIntoView` would also scroll the page.
-      place.scrollTop = button ? button.offsetTop - (place.clientHeight - button.offsetHeight) / 2 : 0;
+    if (!place) {
+      return;
     }
+    // Scroll only the list: `scrollIntoView` would also scroll the page.
+    const scroll = () => {
+      const button = place.querySelector<HTMLElement>("[aria-current]");
+      place.scrollTop = button ? button.offsetTop - (place.clientHeight - button.offsetHeight) / 2 : 0;
+    };
+    scroll();
+    // The list becomes shorter when the lines of the analysis arrive.
+    const sizes = new ResizeObserver(scroll);
+    sizes.observe(place);
+    return () => sizes.disconnect();
   }, [current]);
   const { start } = game.value;
   const line = mainlineOf(game.value);
