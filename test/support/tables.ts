@@ -11,7 +11,7 @@ export const tablesFolder = join(import.meta.dirname, "../tablebase/tables");
 const pawn = "8/P7/8/8/4k3/8/8/K7 w - - 0 1";
 
 /** One for each table, because a folder may lack tables: a look-up ends at the first table that is missing. */
-const positions = [..."QRBNP"].map((piece) => pawn.replace("P", piece));
+const positions = [..."PQRBN"].map((piece) => pawn.replace("P", piece));
 
 /** Waits until all tables are verified. Until then, a call waits only 200 ms for a table. */
 export async function verifyTables(tablebase: Tablebase): Promise<void> {
@@ -24,7 +24,7 @@ export async function verifyTablesOf(url: string): Promise<void> {
     await vi.waitFor(async () => {
       const response = await fetch(`${url}/v1/tablebase?${new URLSearchParams({ fen })}`);
       await response.text();
-      expect(response.status).not.toBe(503);
+      expect([200, 404]).toContain(response.status);
     }, patienceMs);
   }
 }
