@@ -488,13 +488,13 @@ describeWith("chromium")("a service with endgame tables", () => {
     const pgn = `[SetUp "1"]\n[FEN "${rookHangs}"]\n\n1. Ka2 Kxe4 *`;
     await page.getByLabel("A game in PGN").fill(pgn);
     await page.getByRole("button", { name: "Review the game" }).click();
-    await page.getByRole("button", { name: "White’s moves (1)" }).waitFor();
+    await page.getByRole("button", { name: "White (1)" }).waitFor();
     await page.keyboard.press("End");
     await page.keyboard.press("ArrowLeft");
     const comment = page.getByRole("region", { name: "Comment on the move" });
     await comment.getByRole("list", { name: /^Best line/ }).waitFor();
     expect(await comment.getByRole("list", { name: "Other moves" }).count()).toBe(0);
-    await page.getByRole("button", { name: "White’s moves (1)" }).click();
+    await page.getByRole("button", { name: "White (1)" }).click();
     const panel = page.getByRole("region", { name: "Learn from your mistakes" });
     for (const [from, to, words] of [
       ["a1", "b1", "Kb1 is not good enough."],

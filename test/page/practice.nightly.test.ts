@@ -15,7 +15,7 @@ describeWith("chromium")("learning from mistakes", () => {
 
   const practise = async (page: Page) => {
     const panel = page.getByRole("region", { name: "Learn from your mistakes" });
-    await panel.getByRole("button", { name: /^White’s moves/ }).click();
+    await panel.getByRole("button", { name: /^White \(/ }).click();
     const question = panel.getByText("in the game, 2. g4 was a blunder.");
     while (!(await question.isVisible())) {
       await panel.getByRole("button", { name: "Skip" }).click();
@@ -90,7 +90,7 @@ describeWith("chromium")("learning from mistakes", () => {
     await panel.waitFor({ state: "detached" });
     await page.getByRole("region", { name: "Comment on the move" }).waitFor();
     await page.getByRole("button", { name: "Undo" }).click();
-    await panel.getByRole("button", { name: /^White’s moves/ }).waitFor();
+    await panel.getByRole("button", { name: /^White \(/ }).waitFor();
   });
 
   test("a limit is said beside the question, and the attempt is judged later or cancelled", async () => {

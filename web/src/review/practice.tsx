@@ -34,8 +34,7 @@ function Offer() {
     <div class="row">
       {offered.map(([side, name]) => (
         <button key={side} type="button" onClick={() => practice.start(side)}>
-          {name}
-          <span class="heard-only">’s moves</span> ({practice.mistakesOf(side).length})
+          {name} ({practice.mistakesOf(side).length})
         </button>
       ))}
     </div>
