@@ -56,6 +56,9 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
           <path class="graph-line" d={line} vector-effect="non-scaling-stroke" />
         </svg>
         <line class="graph-middle" x1="0" x2="100%" y1="50%" y2="50%" />
+        {points.map(
+          ({ x, y, mark }) => mark && <Mark key={x} name={mark} x={`${leftOf(x)}%`} y={`${100 - y}%`} />,
+        )}
         {bands.map(
           ({ name, from, to }) =>
             // Omit the name of a narrow band, because it would overlap the next name.
@@ -64,9 +67,6 @@ export function Graph({ label, points, range, bands = [], current, onChoose }: G
                 {name}
               </text>
             ),
-        )}
-        {points.map(
-          ({ x, y, mark }) => mark && <Mark key={x} name={mark} x={`${leftOf(x)}%`} y={`${100 - y}%`} />,
         )}
         {[at(pointed), at(current)].map(
           (point, index) =>
