@@ -186,6 +186,8 @@ describe("the scheduler", () => {
   );
 
   test("the scheduler counts running, waiting, started and refused searches", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    onTestFinished(() => void vi.useRealTimers());
     const scheduler = schedulerOf(1, 15);
     const holder = await scheduler.enter(work, never);
     const second = scheduler.enter(work, never);
