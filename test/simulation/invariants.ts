@@ -23,6 +23,8 @@ import { createTooLong } from "./too-long.ts";
 export const bounds = {
   /** From the end of the client or of its deadline until the call has ended. */
   afterAbort: 500,
+  /** With Redis, a command may be under way, and another one then gives back what the call has taken. Each takes up to 450 ms. */
+  afterAbortInCluster: 1000,
   /** From the end of the last caller of a search until the search has ended: an engine gets 400 ms to stop. */
   unwanted: 500,
   /** A search that waits gets a free slot within this time. */
@@ -47,6 +49,8 @@ export const bounds = {
   idleTimersOfCluster: 5,
   /** A stop: the searches may run for 15 s, and are answered within 5 s. */
   stop: 20_500,
+  /** Added to a stop while the database is locked. */
+  lockedAtStop: 3000,
   /** The stop of an idle node. */
   idleStop: 6000,
 } as const;
@@ -104,6 +108,8 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
     return plans.length === 1 ? ownMs : 2 * ownMs + bounds.lease;
   }
 
+  const afterAbortMs = plans.length === 1 ? bounds.afterAbort : bounds.afterAbortInCluster;
+
   function boundMs(call: Call): number {
     const { plan } = call;
     switch (plan.kind) {
@@ -138,8 +144,7 @@ export function createInvariants({ clock, scenario, redis, nodeOf, violation }: 
       const bound = boundMs(call) + one.excusedMs + unreadMs;
       const isLate = now - beganAt > bound + 2 * bounds.sample;
       const isLateAfterAbort =
-        abortedAt !== undefined &&
-        now - abortedAt > bounds.afterAbort + bounds.sample + (node?.pausedMs() ?? 0);
+        abortedAt !== undefined && now - abortedAt > afterAbortMs + bounds.sample + (node?.pausedMs() ?? 0);
       if ((isLate || isLateAfterAbort) && !one.isReported) {
         one.isReported = true;
         const since = isLateAfterAbort ? "its client has gone, or its deadline passed" : "it began";

@@ -131,8 +131,9 @@ export function startNode({
   let access: Access | undefined;
   let service: Service | undefined;
   let running: Engines | undefined;
+  /** Of the last pause. A pause during another one only makes it longer. */
+  let pausedFromMs = 0;
   let pausedUntilMs = 0;
-  let pausedMs = 0;
   /** True if the log tells the operator to start the server again because of its database. */
   let asksForRestart = false;
 
@@ -302,13 +303,15 @@ export function startNode({
     asksForRestart: () => asksForRestart,
     ids: () => running?.catalog.versions.map(({ id }) => id) ?? [],
     pause(ms: number): void {
-      pausedUntilMs = clock.now() + ms;
-      pausedMs = ms;
+      if (clock.now() >= pausedUntilMs) {
+        pausedFromMs = clock.now();
+      }
+      pausedUntilMs = Math.max(pausedUntilMs, clock.now() + ms);
       process.pause(ms);
     },
     isPaused: () => clock.now() < pausedUntilMs,
     wasPausedSince: (ms: number) => ms < pausedUntilMs,
-    pausedMs: () => pausedMs,
+    pausedMs: () => pausedUntilMs - pausedFromMs,
     serve(sent: SentCall): ServedCall {
       const leaving = new AbortController();
       connections.add(leaving);

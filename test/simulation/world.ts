@@ -246,7 +246,14 @@ export async function runScenario(scenario: Scenario): Promise<Report> {
     const unanswered = await Promise.race([node.stop(), node.ended.then(() => 0)]);
     const tookMs = clock.now() - begunAt;
     trace.add(`${node.name} has stopped`);
-    if (tookMs > boundMs) {
+    const isLocked = diskFaults.some(
+      (fault) =>
+        fault.kind === "database is locked" &&
+        fault.node === node.number &&
+        fault.atMs < clock.now() &&
+        fault.atMs + fault.forMs > begunAt,
+    );
+    if (tookMs > boundMs + (isLocked ? bounds.lockedAtStop : 0)) {
       violation(`${node.name} has stopped after ${Math.round(tookMs)} ms`);
     }
     if (unanswered > 0) {
