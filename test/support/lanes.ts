@@ -106,7 +106,7 @@ const table = {
     needs: ["go", "jdk", "maven", "python", "chromium"],
     start: ["test/clients/toolchains.ts"],
     // Within a file, programs that only wait run beside each other.
-    options: { ...oneByOne, maxConcurrency: 6 },
+    options: { ...oneByOne, maxConcurrency: 4 },
   },
   page: {
     about: "test/page: the page in Chromium, and its main uses in Firefox, against a running service",
