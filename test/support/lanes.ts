@@ -39,7 +39,7 @@ const quick = {
   setupFiles: ["test/support/real-clock.ts", "test/support/fixed-seed.ts"],
   env: { FUZZ_SEED: process.env.FUZZ_SEED ?? "1" },
   // Most of them wait for engines and timers, so there can be more than cores; vitest's own choice is one less.
-  maxWorkers: 4,
+  maxWorkers: 6,
   expect: { poll: { timeout: patienceMs } },
 } satisfies ProjectConfig;
 
