@@ -43,7 +43,7 @@ interface KibitzErrorOptions {
   readonly cause?: unknown;
 }
 
-/** What the plan of an `upgrade` allows, in a sentence: the request itself, or more requests. */
+/** Returns the object of "the plan of `upgrade` allows …": `it`, the request itself, or `more` requests. */
 export function allowedByUpgrade(code: ErrorCode): string {
   return code === "upgrade_needed" ? "it" : "more";
 }

@@ -52,7 +52,7 @@ describeWith("chromium")("the served page", () => {
     });
     await page.locator("cg-board piece").first().waitFor();
     const paths = async () => (await Promise.all(transfers)).map(([path]) => path).join(" ");
-    // Of the requests for the plans and the engines, either may end last.
+    // The request for the plans or the one for the engines may end last.
     for (const path of [/^\/ /, /\.js/, /\.css/, /GetPrice/, /ListEngines/, /icon/]) {
       await expect.poll(paths).toMatch(path);
     }

@@ -131,7 +131,7 @@ export function startNode({
   let access: Access | undefined;
   let service: Service | undefined;
   let running: Engines | undefined;
-  /** Of the last pause. A pause during another one only makes it longer. */
+  /** The begin of the last pause. A pause that begins during another one only makes that one longer. */
   let pausedFromMs = 0;
   let pausedUntilMs = 0;
   /** True if the log tells the operator to start the server again because of its database. */

@@ -9,7 +9,7 @@ const root = join(import.meta.dirname, "../../..");
 /** How the blocks of documents run or are checked. One reader follows the documents of a story, on one machine. */
 export interface Story {
   readonly documents: readonly string[];
-  /** What the blocks need besides a world. Toolchains are only in the nightly run. */
+  /** The components that the blocks need besides a world. Only the nightly run has toolchains. */
   readonly needs?: readonly Need[];
   readonly needsAtNight?: readonly Need[];
   /** Absent for an ordinary user. */
@@ -38,7 +38,7 @@ export interface SpecialBlock {
   readonly document: string;
   /** Words that only this block of the document contains. */
   readonly has: string;
-  /** What runs or checks the block; by default, a shell runs it. */
+  /** Runs or checks the block. By default, a shell runs it. */
   does?(block: Block, scene: Scene): Promise<void>;
   /** A file with the same commands, which CI or the nightly run runs already. */
   readonly ranBy?: string;
@@ -49,11 +49,11 @@ export interface SpecialBlock {
 export interface Scene {
   readonly world: World;
   readonly terminal: Terminal;
-  /** What the last block of the shell has printed. */
+  /** The output of the last block that the shell has run. */
   readonly last: Ran;
 }
 
-/** What a story does with a block. */
+/** The way in which a story runs or checks a block. */
 type Treatment =
   | { readonly kind: "not run" }
   | { readonly kind: "ran elsewhere"; readonly by: string }

@@ -11,7 +11,7 @@ import { openRegistries } from "./registries.ts";
 
 const root = join(import.meta.dirname, "../../..");
 
-/** What a command of a document printed, and the commands of the block that failed. */
+/** The output of a command of a document, and the commands of the block that failed. */
 export interface Ran {
   readonly stdout: string;
   readonly stderr: string;
