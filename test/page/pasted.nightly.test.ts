@@ -133,6 +133,29 @@ describeWith("chromium")("texts that are pasted on the page", () => {
     },
   );
 
+  test("on a telephone, the open field stays in the window when a review arrives", async () => {
+    const answer = Promise.withResolvers<void>();
+    const page = await kibitz.open({
+      address: "#review&depth=3&pgn=1._e4_e5_2._Nf3_Nc6_*",
+      size: { width: 360, height: 740 },
+      ownTab: true,
+      prepare: async (tab) => {
+        await tab.route("**/ReviewGame", async (route) => {
+          await answer.promise;
+          await route.continue();
+        });
+      },
+    });
+    await page.getByRole("button", { name: "Open a game or a position" }).click();
+    const field = page.getByLabel("A game in PGN");
+    await expect.poll(() => isInWindow(field)).toBe(true);
+    answer.resolve();
+    await page.getByRole("table", { name: "Accuracy and mistakes" }).waitFor();
+    // After the next frame has been drawn.
+    await page.evaluate("new Promise((done) => requestAnimationFrame(() => setTimeout(done)))");
+    expect(await isInWindow(field)).toBe(true);
+  });
+
   test("New analysis begins at the start position, and Undo restores the former game", async () => {
     const { page, moves } = await open("#moves=e4_e5&depth=3");
     await page.getByRole("gridcell", { name: "e5, Black pawn" }).waitFor();

@@ -6,12 +6,14 @@ import { App } from "./app.tsx";
 import { createPage, PageContext } from "./page.ts";
 import { forbidMarkup } from "./parts/forbid-markup.ts";
 import { keepFocus } from "./parts/keep-focus.ts";
+import { keepInWindow } from "./parts/keep-in-window.ts";
 
 forbidMarkup();
 const page = createPage();
 page.address.begin();
 page.input.listen();
 keepFocus();
+keepInWindow();
 const place = document.querySelector("#page") ?? document.body;
 place.replaceChildren();
 render(
