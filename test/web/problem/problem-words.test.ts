@@ -115,6 +115,15 @@ test.each(["rate_limited", "quota_exhausted", "concurrency_limited"])(
   },
 );
 
+test("if a text is too large for a review, the page says what to do", () => {
+  const detail = "The message is larger than 524288 bytes, the maximum for this call.";
+  const problem = create(ProblemSchema, { code: "body_too_large", title: "Body too large", detail });
+  expect(problemWords(thrown(problem), caller)).toEqual({
+    title: "This game has too much text",
+    details: ["Delete comments or variations, and try again. A game of moves alone is never too large."],
+  });
+});
+
 test("a caller without a key is asked to contact the owner if the service creates no keys", () => {
   const asking = (nextAction: string) =>
     problemWords(thrown(create(ProblemSchema, { code: "api_key_required", nextAction })), caller)?.details[0];

@@ -93,6 +93,12 @@ function wordsOf(problem: Problem, headers: Headers, { limits, searchMoves }: Ca
             ? []
             : ["This server is for holders of a key. Ask its owner for one, then enter it here."],
       };
+    case "body_too_large":
+      // The page sends no other text that can be too large.
+      return {
+        title: "This game has too much text",
+        details: ["Delete comments or variations, and try again. A game of moves alone is never too large."],
+      };
     case "upgrade_needed": {
       const excess = excessOf(problem, limits);
       const isFree = nextAction === "get_api_key";
