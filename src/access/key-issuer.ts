@@ -1,9 +1,16 @@
 import type { Log } from "../log/log.ts";
 import { keyRules } from "../storage/key-rules.ts";
 import { createWindows } from "../storage/memory/windows.ts";
-import type { IssueTerms, KeyChange, KeyRecord, KeyStore } from "../storage/ports.ts";
+import {
+  type IssueTerms,
+  type KeyChange,
+  type KeyRecord,
+  type KeyStore,
+  OutcomeUnknown,
+  StoreUnavailable,
+} from "../storage/ports.ts";
 import { uuidv7 } from "../text/uuidv7.ts";
-import { wall } from "../time/time.ts";
+import { sleep, wall } from "../time/time.ts";
 import { widerNetworkOf } from "./client-address.ts";
 import { createApiKey, hashOfApiKey, type KeyExpiry } from "./keys.ts";
 import { freePlan } from "./plans.ts";
@@ -46,6 +53,10 @@ export interface TooManyRenewals {
   readonly max: number;
   readonly waitMs: number;
 }
+
+/** With these values, a change is repeated for about 5 s, in which the store can be reached again after a short failure. */
+const repeatsMax = 20;
+const repeatPauseMs = 250;
 
 interface KeyIssuerOptions {
   readonly keys: KeyStore;
@@ -108,7 +119,7 @@ export function createKeyIssuer({ keys, pepper, onEnded = () => {}, now = wall }
           overlapMs === 0
             ? { revokedAt: now() }
             : { expiresAt: Math.min(now() + overlapMs, expiresAt ?? Number.POSITIVE_INFINITY) };
-        if (await keys.replace(earlier, rotated.record, end)) {
+        if (await repeatedIfUnknown(() => keys.replace(earlier, rotated.record, end))) {
           onEnded(id);
           return rotated;
         }
@@ -122,6 +133,28 @@ export function createKeyIssuer({ keys, pepper, onEnded = () => {}, now = wall }
     },
     list: () => keys.list(),
   };
+}
+
+/** Repeats a change whose reply was lost until the store replies again, because the change may have been made. */
+async function repeatedIfUnknown<T>(change: () => Promise<T>): Promise<T> {
+  try {
+    return await change();
+  } catch (lost) {
+    if (!(lost instanceof OutcomeUnknown)) {
+      throw lost;
+    }
+    for (let repeats = 0; repeats < repeatsMax; repeats++) {
+      await sleep(repeatPauseMs);
+      try {
+        return await change();
+      } catch (error) {
+        if (!(error instanceof StoreUnavailable)) {
+          throw error;
+        }
+      }
+    }
+    throw lost;
+  }
 }
 
 interface SelfServiceWish {

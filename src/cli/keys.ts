@@ -314,13 +314,16 @@ async function whyInvalid(id: string, { keys, expiry }: Opened): Promise<UsageEr
   if (known === undefined) {
     return new UsageError(`there is no valid key ${name}; kibitz keys list shows the ids`);
   }
-  const anew = "kibitz keys create makes a new one";
+  const next =
+    known.replacedBy === undefined
+      ? "kibitz keys create makes a new one"
+      : `it was replaced by ${known.replacedBy}`;
   if (known.revokedAt !== undefined) {
-    return new UsageError(`the key ${name} was revoked (${dateOf(known.revokedAt)}), and stays so; ${anew}`);
+    return new UsageError(`the key ${name} was revoked (${dateOf(known.revokedAt)}), and stays so; ${next}`);
   }
   const end = dateOf(expiry.expiresAt(known));
   return known.replacedBy === undefined || expiry.hasExpired(known)
-    ? new UsageError(`the key ${name} has expired (${end}); ${anew}`)
+    ? new UsageError(`the key ${name} has expired (${end}); ${next}`)
     : new UsageError(
         `the key ${name} was replaced by ${known.replacedBy}, and is valid until ${end}; rotate the key that replaced it, or end this one with kibitz keys revoke`,
       );

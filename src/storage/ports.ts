@@ -150,7 +150,8 @@ export interface KeyStore {
   update(id: string, change: KeyChange): Promise<ChangedKey | undefined>;
   /**
    * Stores `next`, and ends the key `earlier`. Changes nothing and resolves with false if the key does not exist, was replaced
-   * or revoked, or has another name, plan or end than `earlier`.
+   * or revoked, or has another name, plan or end than `earlier`. After OutcomeUnknown, the same call may be repeated: it resolves
+   * with true if `next` has already replaced the key.
    */
   replace(earlier: KeyRecord, next: KeyRecord, end: KeyEnd): Promise<boolean>;
   /** `uses` maps the id of a key to the time of its last use. A time before the stored time is ignored. */

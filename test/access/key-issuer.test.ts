@@ -1,7 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { createKeyIssuer, createSelfService } from "../../src/access/key-issuer.ts";
 import { createKeyExpiry } from "../../src/access/keys.ts";
-import { StoreUnavailable } from "../../src/storage/ports.ts";
+import { OutcomeUnknown, StoreUnavailable } from "../../src/storage/ports.ts";
 import { openOwnStores } from "../support/own-stores.ts";
 
 async function issueOne() {
@@ -27,6 +27,28 @@ test("key rotation fails for an already rotated key and for an unknown key", asy
   await issuer.rotate(record.id, expiry);
   expect(await issuer.rotate(record.id, expiry)).toBeUndefined();
   expect(await issuer.rotate("nobody", expiry)).toBeUndefined();
+});
+
+test("key rotation repeats a replacement whose reply was lost, so that the new key is not lost", async () => {
+  const { keys, issuer, record } = await issueOne();
+  const { replace } = keys;
+  using replacing = vi
+    .spyOn(keys, "replace")
+    .mockImplementationOnce(async (...args) => {
+      await replace(...args);
+      throw new OutcomeUnknown("the reply was lost");
+    })
+    .mockRejectedValueOnce(new StoreUnavailable("it is still away"));
+  const rotated = await issuer.rotate(record.id, createKeyExpiry(0));
+  expect(replacing).toHaveBeenCalledTimes(3);
+  expect(await keys.list()).toMatchObject([{ replacedBy: rotated?.record.id }, rotated?.record]);
+});
+
+test("key rotation is not repeated if the store was unavailable before", async () => {
+  const { keys, issuer, record } = await issueOne();
+  using replacing = vi.spyOn(keys, "replace").mockRejectedValue(new StoreUnavailable("it is away"));
+  await expect(issuer.rotate(record.id, createKeyExpiry(0))).rejects.toThrow("it is away");
+  expect(replacing).toHaveBeenCalledTimes(1);
 });
 
 describe("the renewals of an address", () => {

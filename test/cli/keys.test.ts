@@ -172,6 +172,12 @@ test("kibitz keys create --count prints one key a line, and kibitz keys rotate -
     stderr: expect.stringContaining(`was replaced by ${later.id}`),
   });
   expect(await ask("list")).toEqual(before);
+  const next = JSON.parse((await ask("rotate", later.id, "--json")).stdout);
+  expect(await ask("rotate", later.id)).toMatchObject({
+    code: 2,
+    stdout: "",
+    stderr: expect.stringMatching(new RegExp(`was revoked \\(20.*was replaced by ${next.id}`)),
+  });
 });
 
 test("in a folder without a database, kibitz keys update, rotate, revoke, list and export fail and create nothing", async () => {

@@ -162,6 +162,18 @@ export function testKeyRules(name: string, create: () => KeyStore): void {
       }
     });
 
+    test(`a replacement can be repeated, for example after its reply was lost, with the keys in ${name}`, async () => {
+      const { keys, clock, issuer } = open();
+      const first = recordOf(await issuer.issue({ name: "bot", plan: "gold" }));
+      const next = keyRecord({ id: "next", account: first.id, createdAt: clock.now });
+      for (const _ of [1, 2]) {
+        expect(await keys.replace(first, next, { revokedAt: clock.now })).toBe(true);
+        expect(await keys.list()).toMatchObject([{ replacedBy: "next", revokedAt: clock.now }, next]);
+      }
+      const other = keyRecord({ id: "other" });
+      expect(await keys.replace(first, other, { revokedAt: clock.now })).toBe(false);
+    });
+
     test(`a key that is updated while it is replaced loses no change, with the keys in ${name}`, async () => {
       const { keys, issuer, expiry } = open();
       for (let round = 0; round < 10; round++) {

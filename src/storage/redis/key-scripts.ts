@@ -212,7 +212,7 @@ return {before, record(id)}
 
 /**
  * Argument: JSON with the earlier key (id, name, plan, end), the record of the next key, and the ending of the earlier key (end or
- * time of revocation). Returns `replaced`, `changed` if the earlier key is not as given, was replaced or revoked, or `taken` if the
+ * time of revocation). Returns `replaced`, also if the next key has already replaced the earlier key, `changed` if the earlier key is not as given, was replaced or revoked, or `taken` if the
  * id or hash of the next key already exists.
  */
 export const replaceScript = redisScript(
@@ -225,6 +225,9 @@ local key = keys .. 'id:' .. id
 local known = redis.call('HMGET', key, 'plan', 'name', 'expires_at', 'revoked_at', 'replaced_by')
 local isSame = known[1] == earlier.plan and known[2] == (earlier.name or false)
   and known[3] == (earlier.expires_at and whole(earlier.expires_at) or false)
+if known[5] == made.id then
+  return 'replaced'
+end
 if not isSame or known[4] or known[5] then
   return 'changed'
 end

@@ -37,7 +37,7 @@ export function createRedisKeyStore(redis: Redis): KeyStore {
       return await redis.run(script, [name], args);
     } catch (error) {
       if (error instanceof StoreUnavailable && !wasDown && isDown()) {
-        throw new OutcomeUnknown(error.message, { cause: error });
+        throw new OutcomeUnknown(`${error.message}; the change may have been made`, { cause: error });
       }
       throw error;
     }

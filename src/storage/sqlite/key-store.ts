@@ -193,7 +193,7 @@ export function createSqliteKeyStore(database: Database): KeyStore {
         const [revokedAt, endsAt] =
           "revokedAt" in ending ? [ending.revokedAt, expiresAt] : [null, ending.expiresAt];
         if (end.run({ id, name, plan, expiresAt, revokedAt, endsAt, nextId: next.id }).changes === 0) {
-          return false;
+          return recordFromRow(byId.get(id))?.replacedBy === next.id;
         }
         add(next);
         return true;
