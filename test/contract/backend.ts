@@ -76,7 +76,7 @@ export function testBackend(
 
     test(`${name} starts an engine with the name of its build and the options that callers may set`, () => {
       // The fast WebAssembly builds leave out the words that the builds of the npm package add, such as `WASM`.
-      expect(session.info.name).toMatch(/^Stockfish \d/);
+      expect(session.info.name).toMatch(profile.reported);
       expect(build.name).toContain(session.info.name);
       expect(session.info.author).not.toBe("");
       expect(build).toMatchObject({ author: session.info.author, options: session.info.options });
