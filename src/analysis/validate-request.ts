@@ -70,7 +70,7 @@ export function validateSearch(
         ? []
         : [
             ...limitWarnings(request, limit, allowed),
-            ...lineWarnings(multipv, linesMaxOf(position, searchMoves)),
+            ...lineWarnings(multipv, linesMaxOf(position, searchMoves), build),
             ...engineWarnings(request, build, catalog),
             ...(options.weakened ? [strengthLimited] : []),
           ]),
@@ -223,9 +223,18 @@ function limitWarnings(
   ];
 }
 
-function lineWarnings(multipv: number, { linesMax, because }: LinesMax): readonly Warning[] {
+function lineWarnings(
+  multipv: number,
+  { linesMax, because }: LinesMax,
+  { id, linesMax: printedMax }: EngineBuild,
+): readonly Warning[] {
+  const field = "multipv";
+  if (Math.min(multipv, linesMax) > printedMax) {
+    const message = `The engine "${id}" can print only ${printedMax} ${printedMax === 1 ? "line" : "lines"} of a search.`;
+    return [{ code: "multipv_unsupported", message, field }];
+  }
   return multipv > linesMax
-    ? [{ code: "multipv_reduced", message: `${because}, so there are no more lines.`, field: "multipv" }]
+    ? [{ code: "multipv_reduced", message: `${because}, so there are no more lines.`, field }]
     : [];
 }
 

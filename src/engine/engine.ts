@@ -21,6 +21,8 @@ export interface EngineBuild {
   readonly license: string | undefined;
   readonly deprecatedSince: string | undefined;
   readonly options: readonly EngineOption[];
+  /** The largest number of principal variations that the engine can print. */
+  readonly linesMax: number;
   readonly settings: EngineSettings;
   /** True if two equal searches gave equal results. Only search results of reproducible builds are cached. */
   readonly reproducible: boolean;
@@ -76,11 +78,7 @@ export type EngineOption = {
   | { readonly kind: "boolean"; readonly default: boolean }
 );
 
-export interface EngineInfo {
-  readonly name: string;
-  readonly author: string;
-  readonly options: readonly EngineOption[];
-}
+export interface EngineInfo extends Pick<EngineBuild, "name" | "author" | "options" | "linesMax"> {}
 
 /** Validated values, by the names of the options in JSON. */
 export type OptionValues = Readonly<Record<string, number | boolean>>;
@@ -93,7 +91,7 @@ export interface SearchJob {
   /** The largest number of visited positions, at least 1. Engines exceed this number slightly. */
   readonly nodes: number | undefined;
   readonly movetimeMs: number;
-  /** The number of principal variations, at least 1. */
+  /** The number of principal variations, at least 1. An engine that can print fewer prints as many as it can. */
   readonly multipv: number;
   /** UCI moves without duplicates, with castling in Chess960 as `e1h1`. If empty, all legal moves are searched. */
   readonly searchMoves: readonly string[];

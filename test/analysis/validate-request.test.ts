@@ -206,6 +206,23 @@ describe("engine and path", () => {
   );
 });
 
+test.each([
+  [1, ["multipv_unsupported"]],
+  [2, ["multipv_unsupported"]],
+  [3, []],
+])("a request for 3 lines to an engine that can print %d has the warnings %j", async (linesMax, codes) => {
+  const plain = buildOf({ id: "plain", path: "native", linesMax });
+  const { warnings } = await validateRequest(
+    requestOf({ multipv: 3, engine: "plain" }),
+    knownEngines([plain]),
+    allowed,
+  );
+  expect(warnings.map(({ code }) => code)).toEqual(codes);
+  expect(warnings.map(({ message }) => message).join()).toMatch(
+    codes.length === 0 ? /^$/ : new RegExp(`"plain" can print only ${linesMax} lines? of a search`),
+  );
+});
+
 describe("a warning", () => {
   const codesOf = async (overrides: Partial<AnalysisRequest>) =>
     (await validate(overrides)).warnings.map(({ code }) => code);

@@ -79,7 +79,11 @@ export function testBackend(
       expect(session.info.name).toMatch(profile.reported);
       expect(build.name).toContain(session.info.name);
       expect(session.info.author).not.toBe("");
-      expect(build).toMatchObject({ author: session.info.author, options: session.info.options });
+      expect(build).toMatchObject({
+        author: session.info.author,
+        options: session.info.options,
+        linesMax: session.info.linesMax,
+      });
       expect(session.info.options.map((option) => [option.name, option.kind])).toEqual(
         profile.callersOptions.map(({ name, type }) => [name, type === "spin" ? "integer" : "boolean"]),
       );

@@ -31,6 +31,7 @@ export function buildOf(properties: Partial<EngineBuild> = {}): EngineBuild {
     selfTestNodes: undefined,
     author: "nobody",
     options,
+    linesMax: 256,
     settings,
     defaultLimit: profileOf(properties.family ?? "stockfish").defaultLimit,
     launch: undefined,

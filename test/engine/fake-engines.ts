@@ -127,7 +127,7 @@ function createFakeSession(
   const session: FakeSession = {
     number,
     build,
-    info: { name: build.name, author: "nobody", options: [] },
+    info: { name: build.name, author: "nobody", options: [], linesMax: build.linesMax },
     get alive() {
       return alive;
     },

@@ -202,6 +202,34 @@ describe("the limits of a search", () => {
     const { endedBy, snapshot } = await session.search(job, forever);
     expect({ endedBy, lines: snapshot.lines.length }).toEqual({ endedBy: "depth", lines: 2 });
   });
+
+  test.each([
+    ["without the option MultiPV", [], [], 1],
+    [
+      "with a smaller maximum of MultiPV",
+      ["option name MultiPV type spin default 1 min 1 max 2"],
+      ["setoption name MultiPV value 2"],
+      2,
+    ],
+  ])("a search with more lines than an engine %s can print gets as many as it can", async (_, ...more) => {
+    const [options, sets, lines] = more;
+    const names = ["id name Plain 1.0", ...options, "uciok"];
+    const plain = script().expect("uci", names).expect("isready", ["readyok"]);
+    const { session, conversation } = await openScripted(plain);
+    expect(session.info.linesMax).toBe(lines);
+    for (const set of sets) {
+      conversation.expect(set);
+    }
+    const printed = ["e2e4", "d2d4"]
+      .slice(0, lines)
+      .map((move, at) => iteration(14, move, `multipv ${at + 1} `));
+    conversation.expect(position).expect(go, [...printed, "bestmove e2e4"]);
+    expectCleaning(conversation, ...sets.map(() => "setoption name MultiPV value 1"));
+    expect(await session.search(jobOf({ multipv: 3 }), forever)).toMatchObject({
+      endedBy: "depth",
+      snapshot: { complete: true, lines: { length: lines } },
+    });
+  });
 });
 
 describe("a search that exceeds its limit", () => {

@@ -51,6 +51,7 @@ describe("the greeting", () => {
     expect(session.info).toEqual({
       name: "Stockfish Scripted",
       author: "the script",
+      linesMax: 256,
       options: [
         {
           name: "skill_level",
@@ -80,7 +81,7 @@ describe("the greeting", () => {
   test("the start of an engine sends no option that the engine does not declare", async () => {
     const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
     const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));
-    expect(session.info).toEqual({ name: "Bare", author: "", options: [] });
+    expect(session.info).toEqual({ name: "Bare", author: "", linesMax: 1, options: [] });
   });
 
   test("the start of an engine ignores unknown lines", async () => {

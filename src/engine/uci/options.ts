@@ -80,6 +80,12 @@ export function valuesOfSearch(
   return new Map([...asked, ["UCI_Chess960", String(position.chess960)], ["MultiPV", String(multipv)]]);
 }
 
+/** An engine without the option `MultiPV` prints one principal variation. */
+export function linesMaxFrom(declared: readonly UciOption[]): number {
+  const option = declared.find(({ name }) => name === "MultiPV");
+  return option === undefined ? 1 : Math.max(1, option.max ?? Number.POSITIVE_INFINITY);
+}
+
 /** Returns a text for each value that the engine cannot take. */
 export function complaintsAbout(values: OptionTexts, declared: readonly UciOption[]): readonly string[] {
   const names = declared.map(({ name }) => name);

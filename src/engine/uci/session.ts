@@ -15,6 +15,7 @@ import {
   callersOptionsFrom,
   complaintsAbout,
   createOptionState,
+  linesMaxFrom,
   type OptionState,
   type UciOption,
   valuesOfSearch,
@@ -69,7 +70,7 @@ class UciSession implements EngineSession {
   readonly #exit = Promise.withResolvers<EngineFailure | undefined>();
   readonly #flood = createFloodMeter();
   #state: SessionState = { kind: "greeting", options: [], stage: "uciok", hasSearched: false };
-  #info: EngineInfo = { name: "", author: "", options: [] };
+  #info: EngineInfo = { name: "", author: "", options: [], linesMax: 1 };
   #profile: EngineProfile = profileFromName("");
   /** The cleaning after a search resets these options. */
   #options: OptionState = createOptionState([]);
@@ -136,10 +137,12 @@ class UciSession implements EngineSession {
       throw new Error(`a search on an engine that is ${this.#state.kind}`);
     }
     this.#flood.reset();
+    const { options, linesMax } = this.#info;
+    const possible = { ...job, multipv: Math.min(job.multipv, linesMax) };
     const search = startSearch(this.#transport, {
-      job,
+      job: possible,
       profile: this.#profile,
-      optionLines: this.#options.set(valuesOfSearch(this.#info.options, job)),
+      optionLines: this.#options.set(valuesOfSearch(options, possible)),
       times: this.#times,
       signal,
       onProgress,
@@ -191,7 +194,11 @@ class UciSession implements EngineSession {
     greeting.stage = "readyok";
     this.#profile = profileFromName(this.#info.name);
     const declared = withDefaults(greeting.options, this.#defaults);
-    this.#info = { ...this.#info, options: callersOptionsFrom(declared, this.#profile.callersOptions) };
+    this.#info = {
+      ...this.#info,
+      options: callersOptionsFrom(declared, this.#profile.callersOptions),
+      linesMax: linesMaxFrom(declared),
+    };
     this.#options = createOptionState(declared);
     const { threads, hashMb } = this.#settings;
     const settingLines = createOptionState(greeting.options).set([

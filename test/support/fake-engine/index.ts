@@ -86,6 +86,7 @@ export function createFakeBackend(options: FakeEngineOptions = {}): EngineBacken
     selfTestNodes: undefined,
     author: "nobody",
     options: callersOptions,
+    linesMax: 256,
     settings: { hashMb: 16, threads: 1 },
     defaultLimit: { depth: defaultDepth, nodes: undefined },
     launch: undefined,

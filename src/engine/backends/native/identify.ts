@@ -56,7 +56,13 @@ export function leftOutBuild(
   };
   return {
     ...{ id, name: id, author: "", path: "native", family, version: "unknown", net: "full", license },
-    ...{ deprecatedSince: undefined, options: [], reproducible: false, selfTestNodes: undefined },
+    ...{
+      deprecatedSince: undefined,
+      options: [],
+      linesMax: 1,
+      reproducible: false,
+      selfTestNodes: undefined,
+    },
     ...{ defaultLimit, ...launch, sha256: "", unavailableReason: reason },
     ...{ assertUnchanged: refuse, assertGenuine: refuse },
   };

@@ -46,6 +46,7 @@ const stockfish = {
     { name: "uci_elo", engineName: "UCI_Elo", kind: "integer", default: 1320, minimum: 1320, maximum: 3190 },
     { name: "uci_chess960", engineName: "UCI_Chess960", kind: "boolean", default: false },
   ],
+  linesMax: 256,
 } as const;
 
 /**
