@@ -28,6 +28,10 @@ describe("info", () => {
     });
   });
 
+  test("only the first 256 moves of a line are read, because no search is that deep", () => {
+    expect(infoOf(`info depth 3 pv${" g1f3 g8f6 f3g1 f6g8".repeat(100)}`).pv).toHaveLength(256);
+  });
+
   test.each<[what: string, line: string, says: Partial<UciInfo>]>([
     ["a mate", "info score mate 3", { score: { kind: "mate", mate: 3 } }],
     ["a mate by the opponent", "info score mate -2", { score: { kind: "mate", mate: -2 } }],

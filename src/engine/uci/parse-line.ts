@@ -65,6 +65,12 @@ export function parseLine(line: string): UciLine {
   }
 }
 
+/**
+ * The longest variation that is read, in moves. Stockfish prints at most 246 moves. An engine could print thousands of moves
+ * in a line, and playing them would take seconds.
+ */
+const pvMax = 256;
+
 const movePattern = /^[a-h][1-8][a-h][1-8][qrbn]?$/;
 
 /** Returns undefined for `(none)`, which Stockfish prints for mate, stalemate and rejected positions. */
@@ -131,7 +137,7 @@ function parseInfo(words: readonly string[]): UciLine {
         break;
       }
       case "pv":
-        info.pv = words.slice(at + 1);
+        info.pv = words.slice(at + 1, at + 1 + pvMax);
         return { kind: "info", info };
       case "string":
         return { kind: "info", info };
