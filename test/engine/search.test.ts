@@ -232,6 +232,23 @@ describe("the limits of a search", () => {
   });
 });
 
+describe("the time of a search", () => {
+  useClock();
+
+  test.each([
+    ["no time", "", 40],
+    ["a time of a month", "time 2147483647 ", 40],
+    ["a time that is slightly later than the clock of this process", "time 60 ", 60],
+    ["a negative time", "time -5 ", 40],
+    ["an earlier time", "time 3 ", 3],
+  ])("the time of a search of 40 ms by an engine that prints %s is true", async (_, time, timeMs) => {
+    const { conversation, search } = await searching();
+    await wait(40);
+    expectCleaning(conversation).say(`info depth 14 score cp 30 ${time}pv e2e4`, "bestmove e2e4");
+    expect((await search).snapshot.counters.timeMs).toBe(timeMs);
+  });
+});
+
 describe("a search that exceeds its limit", () => {
   useClock();
 

@@ -38,6 +38,9 @@ interface SearchOptions {
  */
 const overtimeShare = 0.25;
 
+/** An engine may start its clock slightly before this process starts its own. */
+const clockToleranceMs = 1000;
+
 /**
  * Starts a search on a clean engine. At the time limit, sends `stop`. The engine gets a longer `movetime`, because engines that
  * end a search a moment before their `movetime` would make it unknown which limit was reached.
@@ -58,6 +61,7 @@ class RunningSearch implements UciSearch {
   readonly #fold: ReturnType<typeof createSnapshotFold>;
   readonly #silence: ReturnType<typeof watchSilence>;
   readonly #startedAt = now();
+  #printsTime = false;
   #limit: Deadline;
   /** Set when the engine is stopped although the caller still waits for the result. */
   #stopReason: "limit" | "cut short" | undefined;
@@ -101,13 +105,22 @@ class RunningSearch implements UciSearch {
   }
 
   #receiveInfo(info: Extract<UciLine, { kind: "info" }>["info"]): void {
-    const snapshot = this.#fold.add(info);
+    this.#printsTime ||= info.time !== undefined;
+    const snapshot = this.#timed(this.#fold.add(info));
     if (snapshot && !this.#options.signal.aborted && this.#areAllowed(firstMovesOf(snapshot))) {
       this.#options.onProgress?.({ kind: "progress", snapshot });
     }
     if (this.#stopReason && this.#fold.final()) {
       this.#stop();
     }
+  }
+
+  /** Callers are charged for the time of a search. An engine may print no time, or a time that cannot be true. */
+  #timed(snapshot: Snapshot | undefined): Snapshot | undefined {
+    const elapsedMs = Math.ceil(now() - this.#startedAt);
+    return snapshot && !(this.#printsTime && snapshot.counters.timeMs <= elapsedMs + clockToleranceMs)
+      ? { ...snapshot, counters: { ...snapshot.counters, timeMs: elapsedMs } }
+      : snapshot;
   }
 
   /** Returns false and kills the engine if a move is illegal, or if `searchMoves` does not contain the move. */
@@ -166,7 +179,7 @@ class RunningSearch implements UciSearch {
       this.#answer.reject(this.#options.signal.reason);
       return true;
     }
-    const snapshot = this.#fold.final();
+    const snapshot = this.#timed(this.#fold.final());
     if (bestMove === undefined || !(snapshot || this.#stopReason)) {
       this.#kill("protocol_error", `bestmove ${bestMove ?? "(none)"} after ${snapshot ? "a" : "no"} line`);
       return false;
