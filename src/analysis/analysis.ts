@@ -166,19 +166,19 @@ export function resultFromEvent(event: SearchEvent, { position, build, weakened 
   if (first === undefined || best === undefined) {
     throw new Error(`${build.id} answered ${bestMove ?? "no move"}, which is not legal in ${position.fen}`);
   }
-  const limit = endedBy === "nodes" ? "The nodes" : "Time";
+  const { ended, field } = endOf(endedBy);
   const warnings: Warning[] = [];
   if (!snapshot.complete) {
     warnings.push({
       code: "incomplete_iteration",
-      message: `${limit} ran out before the first iteration was complete; the line is the last one that the engine printed.`,
-      field: endedBy === "nodes" ? "nodes" : "movetime_ms",
+      message: `${ended} before the first iteration was complete; the line is the last one that the engine printed.`,
+      field,
     });
   }
   if (event.kind === "done" && best.uci !== first.moves[0] && !weakened) {
     warnings.push({
       code: "best_move_beyond_lines",
-      message: `${limit} ran out while the engine was changing its mind: the best move is newer than the lines.`,
+      message: `${ended} while the engine was changing its mind: the best move is newer than the lines.`,
       field: undefined,
     });
   }
@@ -195,6 +195,21 @@ export function resultFromEvent(event: SearchEvent, { position, build, weakened 
     deterministic: (endedBy === "depth" || endedBy === "nodes") && build.reproducible && !weakened,
     warnings,
   };
+}
+
+/** Returns the beginning of a sentence about the end of a search, and the field of the limit that ended the search. */
+function endOf(endedBy: SearchResult["endedBy"]): {
+  readonly ended: string;
+  readonly field: string | undefined;
+} {
+  switch (endedBy) {
+    case "depth":
+      return { ended: "The engine ended its search", field: undefined };
+    case "nodes":
+      return { ended: "The nodes ran out", field: "nodes" };
+    default:
+      return { ended: "Time ran out", field: "movetime_ms" };
+  }
 }
 
 function describeLine({ depth, seldepth, score, moves: ucis }: EngineLine, position: Position): AnalysisLine {

@@ -252,6 +252,23 @@ describe("a warning", () => {
     expect({ deterministic, stopReason }).toEqual({ deterministic: true, stopReason: "nodes" });
   });
 
+  test("the warnings of an engine that ended its search by itself do not claim that a limit ended the search", () => {
+    const snapshot = snapshotOf({ complete: false, depth: 1 });
+    const done = doneOf({ snapshot, endedBy: "depth", bestMove: "d2d4", ponder: undefined });
+    const { warnings } = analysisFromEvent(done, validated(), 0);
+    expect(warnings).toMatchObject([
+      {
+        code: "incomplete_iteration",
+        field: undefined,
+        message: expect.stringMatching(/^The engine ended its search before /),
+      },
+      {
+        code: "best_move_beyond_lines",
+        message: expect.stringMatching(/^The engine ended its search while /),
+      },
+    ]);
+  });
+
   test("an analysis has a warning if the best move differs from the first line", () => {
     const done = doneOf({ bestMove: "d2d4", ponder: "d7d5", endedBy: "time" });
     const analysis = analysisFromEvent(done, validated({ movetimeMs: 50 }), 0);

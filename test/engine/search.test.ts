@@ -378,6 +378,22 @@ describe("the reason for the end of a search", () => {
     },
   );
 
+  test.each([
+    ["Plain 1.0", "depth"],
+    ["Stockfish 16", "time"],
+  ])(
+    "an early end without a limit of an engine with the name %s is reported as ended by the %s",
+    async (name, endedBy) => {
+      const plain = script()
+        .expect("uci", [`id name ${name}`, "uciok"])
+        .expect("isready", ["readyok"]);
+      const { session, conversation } = await openScripted(plain);
+      conversation.expect(position).expect(go, [iteration(5, "e2e4"), "bestmove e2e4"]);
+      expectCleaning(conversation);
+      expect(await session.search(jobOf(), forever)).toMatchObject({ endedBy, snapshot: { depth: 5 } });
+    },
+  );
+
   test.each(["depth", "nodes"] as const)(
     "a search to its %s whose result crosses the stop command is reported as ended by time, and its last iteration as incomplete",
     async (limit) => {

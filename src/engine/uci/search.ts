@@ -213,7 +213,11 @@ class RunningSearch implements UciSearch {
     if (complete && depth >= (job.depth ?? profile.deepest ?? Number.POSITIVE_INFINITY)) {
       return "depth";
     }
-    return job.nodes === undefined ? "time" : "nodes";
+    if (job.nodes !== undefined) {
+      return "nodes";
+    }
+    // An engine whose largest depth is unknown may end its search early, for example near a mate.
+    return profile.deepest === undefined ? "depth" : "time";
   }
 
   /** The session ends the engine, and then calls `fail`. */
