@@ -214,6 +214,11 @@ describe("an engine that is left out", () => {
       "the file net.pb does not exist.",
     ],
     ["that exits", () => described(writeScript("exit 1")), "the engine closed its pipe."],
+    [
+      "that answers twice",
+      () => described(fake({ misbehaviour: "twice" })),
+      "the engine was gone before the search began: a bestmove without a search.",
+    ],
     ["that answers an illegal move", () => described(fake({ misbehaviour: "illegal" })), /a1h8 is not legal/],
     ["that answers no move", () => described(fake({ misbehaviour: "no-move" })), /bestmove \(none\)/],
     [

@@ -124,7 +124,8 @@ class UciSession implements EngineSession {
     if (this.#state.kind === "ended") {
       // Report `no_start`, so that the search is retried on another engine.
       const cause = await this.exited;
-      throw new EngineFailure("no_start", "the engine was gone before the search began", { cause });
+      const why = cause === undefined ? "" : `: ${cause.message}`;
+      throw new EngineFailure("no_start", `the engine was gone before the search began${why}`, { cause });
     }
   }
 
