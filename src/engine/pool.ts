@@ -64,7 +64,7 @@ const checkEveryMs = 1000;
  * The typical memory of an engine. Measured after a search of Stockfish 19 in WebAssembly with 16 MiB of hash. Native engines
  * need less memory.
  */
-const typicalBytes = { full: 545e6, lite: 150e6 } as const;
+const typicalBytes = { full: 540e6, lite: 150e6 } as const;
 
 interface Entry {
   readonly build: EngineBuild;

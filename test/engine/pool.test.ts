@@ -601,7 +601,7 @@ describe("a memory limit", () => {
     pool.release(await pool.acquire(lite, forever));
     await Promise.all([pool.acquire(full, forever), pool.acquire(full, forever)]);
     await new Promise(setImmediate);
-    // The pool must expect the measured memory of the running engine, and not the usual 490 MB.
+    // The pool must expect the measured memory of the running engine, and not the usual 540 MB.
     expect(engines.sessions.map(({ alive }) => alive)).toEqual([true, true, true]);
   });
 });
