@@ -86,14 +86,6 @@ describe("concurrent equal searches", () => {
     expect(coalescer.counters).toEqual({ started: 1, joined: 3 });
   });
 
-  test("a shared search starts synchronously, and a second caller in the same iteration of the event loop joins", () => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    last(coalescer, "a", work);
-    last(coalescer, "a", work);
-    expect(runs).toHaveLength(1);
-    expect(coalescer.counters).toEqual({ started: 1, joined: 1 });
-  });
-
   test("the first reader of a shared search also gets analyses that are published during the start", async () => {
     const coalescer = createCoalescer<number, string>();
     const hasty: SharedWork<number, string> = async (publish) => {
@@ -139,25 +131,6 @@ describe("concurrent equal searches", () => {
     expect(rest).toEqual(Array.from({ length: statesOfSearch }, (_, at) => 101 - statesOfSearch + at));
   });
 
-  test.each([
-    ["all analyses", all],
-    ["the last analysis", last],
-  ])(
-    "a shared search for callers who want %s continues until the last caller disconnects",
-    async (_, ask) => {
-      const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-      const [first, second] = [new AbortController(), new AbortController()];
-      const readers = [first, second].map(({ signal }) => ask(coalescer, "a", work, signal));
-      await settle();
-      first.abort(new Error("the first has left"));
-      expect(await readers[0]?.ended).toBe(first.signal.reason);
-      expect(runs[0]?.signal.aborted).toBe(false);
-      second.abort(new Error("the last has left"));
-      expect(runs[0]?.signal.reason).toBe(second.signal.reason);
-      expect(await readers[1]?.ended).toBe(second.signal.reason);
-    },
-  );
-
   test("a shared search is cancelled if the first caller disconnects, and the caller that joined stops reading", async () => {
     const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
     const [first, second] = [new AbortController(), new AbortController()];
@@ -199,20 +172,6 @@ describe("concurrent equal searches", () => {
     await settle();
     expect(runs).toHaveLength(4);
     expect(runs[3]?.signal.aborted).toBe(false);
-  });
-});
-
-describe("different searches", () => {
-  test.each([
-    ["of different keys", "a", "b"],
-    ["without a key", undefined, undefined],
-  ])("concurrent searches %s run separately", async (_, one, other) => {
-    const [coalescer, { runs, work }] = [createCoalescer<number, string>(), createWork()];
-    all(coalescer, one, work);
-    last(coalescer, other, work);
-    await settle();
-    expect(runs).toHaveLength(2);
-    expect(coalescer.counters).toEqual({ started: 2, joined: 0 });
   });
 });
 
@@ -301,17 +260,3 @@ test.each([1, 2, 3, 4, 5, 6, 7, 8])(
     expect(joined).toBeGreaterThan(5);
   },
 );
-
-test("a shared search gets a notification about each caller that joins", async () => {
-  const coalescer = createCoalescer<number, string>();
-  const joined: string[] = [];
-  const end = Promise.withResolvers<number>();
-  const work: SharedWork<number, string> = (_publish, _signal, watch) => {
-    watch((who) => joined.push(who));
-    return end.promise;
-  };
-  const waiters = ["first", "second", "third"].map((who) => coalescer.last("a", work, who, never));
-  expect(joined).toEqual(["first", "second", "third"]);
-  end.resolve(1);
-  expect(await Promise.all(waiters)).toEqual([1, 1, 1]);
-});
