@@ -15,22 +15,6 @@ export function useServiceOfOneEngine(): { readonly app: RunningApp; readonly me
   return { app: useApp(settings, { metrics }), metrics };
 }
 
-export function holdEngine(url: string): { leave(): Promise<void> } {
-  const leaving = new AbortController();
-  const asked = fetch(`${url}/v1/eval`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(longSearch),
-    signal: leaving.signal,
-  }).catch(() => "left");
-  return {
-    async leave() {
-      leaving.abort();
-      await asked;
-    },
-  };
-}
-
 interface WayToLeave {
   readonly way: string;
   readonly command: Command;

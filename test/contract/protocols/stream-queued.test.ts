@@ -70,22 +70,6 @@ describe.each(streamClients)("$name", (kind) => {
     expect(search).toMatchObject({ stop_reason: "depth", queue_ms: expect.toSatisfy((ms) => ms > 0) });
   });
 
-  test("a stream reports no queue position if it needs no engine", async () => {
-    const mated = { fen: "rnb1kbnr/pppp1ppp/8/4p3/6Pq/5P2/PPPPP2P/RNBQKBNR w KQkq - 1 3" };
-    await whileBusy(async () => {
-      for (const request of [mated, { fen: startFen, depth }]) {
-        const events = await Array.fromAsync(client.stream("streamEvaluate", request, never));
-        expect(kindsOf(events)).toEqual(["evaluation"]);
-      }
-    });
-  });
-
-  test("a stream reports no queue position if its search begins at once", async () => {
-    const request = { fen: startFen, depth, multipv: 2 };
-    const events = await Array.fromAsync(client.stream("streamEvaluate", request, never));
-    expect(kindsOf(events)).toEqual(["evaluation"]);
-  });
-
   test("a waiting stream is removed from the queue when its client disconnects", async () => {
     await whileBusy(async () => {
       const leave = new AbortController();
