@@ -191,7 +191,7 @@ describe("the scheduler", () => {
     const scheduler = schedulerOf(1, 15);
     const holder = await scheduler.enter(work, never);
     const second = scheduler.enter(work, never);
-    await expect(scheduler.enter(work, never)).rejects.toThrow();
+    await expect(scheduler.enter(work, never)).rejects.toMatchObject({ code: "overloaded" });
     expect(scheduler.status()).toMatchObject({ running: 1, waiting: 1, started: 1, refused: 1 });
     holder[Symbol.dispose]();
     (await second)[Symbol.dispose]();

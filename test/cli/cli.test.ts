@@ -171,7 +171,7 @@ test.each([
   ["a depth out of range", ["eval", mateInOne, "--depth", "31"], /`depth`.*31/],
   ["a depth that is not a number", ["eval", mateInOne, "--depth", "deep"], /`depth`.*deep/],
   ["an unknown engine", ["bestmove", mateInOne, "--engine", "houdini"], /"houdini"/],
-])("kibitz exits with 2 and a message about %s, both with and without --url", async (_, args, message) => {
+])("kibitz --url exits with 2 and a message about %s", async (_, args, message) => {
   const { code, stdout, stderr } = await elsewhere(args);
   expect({ code, stdout }).toEqual({ code: 2, stdout: "" });
   expect(stderr).toMatch(message);

@@ -70,7 +70,7 @@ describe("engines that start", () => {
     await turn();
     expect([engines.starts, alive(engines)]).toEqual([1, 0]);
     owner.abort();
-    await expect(opening).rejects.toThrow();
+    await expect(opening).rejects.toBe(owner.signal.reason);
   });
 
   test.each([

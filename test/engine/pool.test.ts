@@ -211,7 +211,7 @@ describe("a build", () => {
     return { engines, pool, changes, repair };
   }
   const fail = (pool: ReturnType<typeof createFakePool>["pool"]) =>
-    expect(pool.acquire(build, forever)).rejects.toThrow();
+    expect(pool.acquire(build, forever)).rejects.toBe(failure);
 
   test("a build is unavailable after three failed starts in a row, but other builds stay available", async () => {
     const { engines, pool, changes } = createBrokenPool();
@@ -515,7 +515,7 @@ describe("the default build", () => {
       conduct: (number) => (number === 1 ? "exited" : "answer"),
     });
     const broken = await pool.acquire(full, forever);
-    await expect(broken.search(jobOf(), forever)).rejects.toThrow();
+    await expect(broken.search(jobOf(), forever)).rejects.toMatchObject({ kind: "exited" });
     // The retry of a search also releases the broken engine and acquires a new engine.
     pool.release(broken);
     pool.release(await pool.acquire(full, forever));
@@ -611,7 +611,7 @@ test("the log contains every engine failure with its cause", async () => {
   onTestFinished(() => warn.mockRestore());
   const { pool } = createFakePool({ conduct: () => "exited" }, 1e9);
   const session = await pool.acquire(lite, forever);
-  await expect(session.search(jobOf(), forever)).rejects.toThrow();
+  await expect(session.search(jobOf(), forever)).rejects.toMatchObject({ kind: "exited" });
   await new Promise(setImmediate);
   expect(warn.mock.calls).toEqual([
     [expect.objectContaining({ engine: "lite", path: "wasm", kind: "exited" }), "engine failed"],

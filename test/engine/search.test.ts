@@ -516,7 +516,7 @@ describe("a client that disconnects", () => {
     const { session, conversation, search } = await searching(60_000, caller.signal);
     expectCleaning(conversation.expect("stop", [answer]));
     caller.abort();
-    await expect(search).rejects.toThrow();
+    await expect(search).rejects.toBe(caller.signal.reason);
     await turn();
     expect(session.state).toBe("idle");
   });
