@@ -135,17 +135,17 @@ describe.each([json, ...rpcProtocols])("through $name", (kind) => {
 });
 
 test.each([
-  ["", "must have at least 16 characters|must not be empty"],
-  ["x".repeat(15), "must have at least 16 characters"],
-  ["x".repeat(65), "must have at most 64 characters, not 65"],
-  ["sixteen or more characters", "must consist of printable ASCII characters without spaces"],
-  ["sechzehn-und-größer", "must consist of printable ASCII characters without spaces"],
-])("the server refuses the idempotency key %j", async (key, message) => {
+  ["", /16|empty/],
+  ["x".repeat(15), /16/],
+  ["x".repeat(65), /64/],
+  ["sixteen or more characters", /ASCII characters without spaces/],
+  ["sechzehn-und-größer", /ASCII characters without spaces/],
+])("the server refuses the idempotency key %j", async (key, rule) => {
   expect(await json.open(app.url).call("createKey", { idempotency_key: key }, newCaller())).toMatchObject({
     kind: "refusal",
     refusal: {
       code: "out_of_range",
-      violations: [{ pointer: "/idempotency_key", message: expect.stringMatching(message) }],
+      violations: [{ pointer: "/idempotency_key", message: expect.stringMatching(rule) }],
     },
   });
 });
