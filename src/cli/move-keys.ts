@@ -97,11 +97,19 @@ async function importKey(keys: KeyStore, record: KeyRecord): Promise<Imported> {
     return { kind: "conflict", why };
   }
   if (revokedAt !== undefined && there.revokedAt === undefined) {
+    if (there.replacedBy === undefined && replacedBy !== undefined) {
+      // Before the revocation, because a revoked key cannot be changed.
+      await keys.update(id, { replacedBy });
+    }
     await keys.revoke(id, revokedAt);
     return { kind: "revoked" };
   }
   if (there.plan !== plan) {
     const why = `was left out: its plan is ${echo(there.plan, '"')} here, and ${echo(plan, '"')} in the file; kibitz keys update changes the plan`;
+    return { kind: "conflict", why };
+  }
+  if (there.replacedBy !== undefined && replacedBy !== undefined && there.replacedBy !== replacedBy) {
+    const why = `was left out: it was replaced by ${echo(there.replacedBy, '"')} here, and by ${echo(replacedBy, '"')} in the file`;
     return { kind: "conflict", why };
   }
   const isEarlier = expiresAt !== undefined && expiresAt < (there.expiresAt ?? Number.POSITIVE_INFINITY);
@@ -202,8 +210,9 @@ function fieldsOf(line: string): Readonly<Record<string, unknown>> {
   }
 }
 
+/** A text with control characters or lone surrogates is not valid, because some stores would change or refuse it. */
 const isText = (value: unknown): value is string =>
-  typeof value === "string" && /^\P{Cc}{0,256}$/u.test(value);
+  typeof value === "string" && /^[^\p{Cc}\p{Cs}]{0,256}$/u.test(value);
 
 /** Returns milliseconds since 1970, NaN for an invalid value, or undefined for null. */
 function msFrom(value: unknown): number | undefined {

@@ -88,6 +88,10 @@ describeWith("redis")("keys that are copied between stores", () => {
       "a key whose name contains an escape sequence",
       `{"id":"a","hash":"${"0".repeat(64)}","name":"\\u001b[31m","plan":"free","created_at":"2026-01-01T00:00:00Z","issued_to":null,"last_used_at":null,"revoked_at":null}`,
     ],
+    [
+      "a key whose name is no valid Unicode",
+      `{"id":"a","hash":"${"0".repeat(64)}","name":"\\ud83d","plan":"free","created_at":"2026-01-01T00:00:00Z","issued_to":null,"last_used_at":null,"revoked_at":null}`,
+    ],
   ])("kibitz keys import changes nothing if a line is %s", async (what, wrong) => {
     const env = inSqlite(what);
     await keys(env, "create");
@@ -164,21 +168,44 @@ describeWith("redis")("keys that are copied between stores", () => {
     expect((await keys(to, "list")).stdout).toContain("valid until 2100-01-01");
   });
 
-  test("kibitz keys import brings that a key was replaced, so that it is not replaced again", async () => {
-    const [from, to] = [inSqlite("replaced"), { ...inRedis(), KIBITZ_REDIS_PREFIX: "replaced:" }];
+  test.each([
+    ["with an overlap", ["--overlap", "1d"], "1 key imported, 0 revoked, 1 there already, 0 left out\n"],
+    ["at once", [], "1 key imported, 1 revoked, 0 there already, 0 left out\n"],
+  ])(
+    "kibitz keys import brings that a key was replaced %s, so that it is not replaced again",
+    async (how, options, stdout) => {
+      const [from, to] = [
+        inSqlite(how),
+        { ...inRedis(), KIBITZ_REDIS_PREFIX: `replaced-${options.length}:` },
+      ];
+      const { id } = JSON.parse((await keys(from, "create", "--json")).stdout);
+      await importing(to, await keys(from, "export"));
+      const next = JSON.parse((await keys(from, "rotate", id, ...options, "--json")).stdout);
+      const exported = await keys(from, "export");
+      expect(await importing(to, exported)).toMatchObject({ code: 0, stdout });
+      expect((await keys(to, "export")).stdout).toBe(exported.stdout);
+      expect(await keys(to, "rotate", id)).toMatchObject({
+        code: 2,
+        stderr: expect.stringContaining(`was replaced by ${next.id}`),
+      });
+    },
+  );
+
+  test("kibitz keys import keeps the key that replaced a key here, and reports another one in the file", async () => {
+    const [from, to] = [inSqlite("replaced there"), inSqlite("replaced here")];
     const { id } = JSON.parse((await keys(from, "create", "--json")).stdout);
     await importing(to, await keys(from, "export"));
-    const next = JSON.parse((await keys(from, "rotate", id, "--overlap", "1d", "--json")).stdout);
-    const exported = await keys(from, "export");
-    expect(await importing(to, exported)).toMatchObject({
-      code: 0,
-      stdout: "1 key imported, 0 revoked, 1 there already, 0 left out\n",
+    const [there, here] = await Promise.all(
+      [from, to].map(async (env) =>
+        JSON.parse((await keys(env, "rotate", id, "--overlap", "1d", "--json")).stdout),
+      ),
+    );
+    expect(await importing(to, await keys(from, "export"))).toEqual({
+      code: 1,
+      stdout: "1 key imported, 0 revoked, 0 there already, 1 left out\n",
+      stderr: `kibitz: ${id} was left out: it was replaced by "${here.id}" here, and by "${there.id}" in the file\n`,
     });
-    expect((await keys(to, "export")).stdout).toBe(exported.stdout);
-    expect(await keys(to, "rotate", id)).toMatchObject({
-      code: 2,
-      stderr: expect.stringContaining(`was replaced by ${next.id}`),
-    });
+    expect((await keys(to, "export")).stdout).toContain(`"replaced_by":"${here.id}"`);
   });
 
   test("kibitz keys update, rotate --overlap and create --count work with keys in Redis", async () => {
