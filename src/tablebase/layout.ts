@@ -49,6 +49,8 @@ export interface Code {
   readonly minBits: number;
   /** The smallest code of each number of bits, in the upper bits. The first element has the codes of `minBits`. */
   readonly smallest: Uint32Array;
+  /** By the first {@link startBits} bits of a code: the place in `smallest` from which to search for its number of bits. */
+  readonly starts: Uint8Array;
   /** The symbol of the smallest code. */
   readonly firstSymbol: Uint16Array;
   /** The first symbol of the two, or the value. */
@@ -229,7 +231,8 @@ function readCode(cursor: Cursor, kind: TableKind): Code {
     right[symbol] = (middle >> 4) | (high << 4);
   }
   cursor.align(2);
-  return { minBits, smallest, firstSymbol, left, right, extra: lengthsOfSymbols(left, right, kind) };
+  const extra = lengthsOfSymbols(left, right, kind);
+  return { minBits, smallest, starts: startsOf(smallest), firstSymbol, left, right, extra };
 }
 
 /** The longest codes begin at 0. Of a canonical code, the codes of each length follow those that are longer by a bit. */
@@ -244,6 +247,22 @@ function smallestCodes(firstSymbol: Uint16Array, minBits: number): Uint32Array {
     require((smallest[index] as number) >= (smallest[index + 1] as number), "has an impossible code");
   }
   return smallest;
+}
+
+/** More bits need more memory for each code. */
+export const startBits = 10;
+
+function startsOf(smallest: Uint32Array): Uint8Array {
+  const starts = new Uint8Array(2 ** startBits);
+  let index = 0;
+  for (let prefix = starts.length - 1; prefix >= 0; prefix--) {
+    const largest = (prefix + 1) * 2 ** (bitsMax - startBits) - 1;
+    while ((smallest[index] as number) > largest) {
+      index++;
+    }
+    starts[prefix] = index;
+  }
+  return starts;
 }
 
 function lengthsOfSymbols(left: Uint16Array, right: Uint16Array, kind: TableKind): Uint8Array {

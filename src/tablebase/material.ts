@@ -79,7 +79,8 @@ export function keyOfBoard(board: Board): number {
   let key = 0;
   for (const code of countedCodes) {
     const { color, role } = pieceFromCode(code);
-    key += (weights[code] as number) * board.pieces(color, role).size();
+    // Most roles are on no square of a position with few men.
+    key += board[role].isEmpty() ? 0 : (weights[code] as number) * board.pieces(color, role).size();
   }
   return key;
 }

@@ -1,5 +1,5 @@
 import { DamagedTable } from "./damaged-table.ts";
-import { blockBytesMax, type Code, type CodedValues, type Part } from "./layout.ts";
+import { blockBytesMax, type Code, type CodedValues, type Part, startBits } from "./layout.ts";
 
 /**
  * Returns bytes of a file. Returns fewer bytes only if the file is shorter.
@@ -81,14 +81,14 @@ const copied = new DataView(copy.buffer);
 
 /** Returns a value of a block. `rest` is its place in the block. */
 function decode(code: Code, block: Uint8Array, rest: number): number {
-  const { minBits, smallest, firstSymbol, extra } = code;
+  const { minBits, smallest, starts, firstSymbol, extra } = code;
   copy.set(block);
   copy.fill(0, block.length, block.length + 8);
   const end = 8 * block.length;
   for (let at = 0; at < end; ) {
     const [byte, shift] = [at >> 3, at & 7];
     const next = ((copied.getUint32(byte) << shift) | (copied.getUint8(byte + 4) >> (8 - shift))) >>> 0;
-    let index = 0;
+    let index = starts[next >>> (32 - startBits)] as number;
     while (next < (smallest[index] as number)) {
       index++;
     }
