@@ -82,6 +82,11 @@ describe("a file of engines", () => {
     ["a file with the name of the command", { files: ["nets/lc0"] }, "/files/0"],
     ["an option that is a list", { options: { Backend: ["eigen"] } }, "/options/Backend"],
     ["an option with a line break", { options: { Backend: "eigen\nquit" } }, "/options/Backend"],
+    [
+      "65 options",
+      { options: Object.fromEntries(Array.from({ length: 65 }, (_, at) => [`A${at}`, 1])) },
+      "/options",
+    ],
     ["an option that Kibitz sets", { options: { multipv: 3 } }, "/options"],
     ["an option whose name ends early", { options: { "Backend value x": 3 } }, "/options"],
     ["no instance", { instances: 0 }, "/instances"],
@@ -96,6 +101,33 @@ describe("a file of engines", () => {
     ["an unknown field", { instance: 1 }, "/instance"],
   ])("a description with %s is refused", (_, change, pointer) => {
     expect(pointersOf({ ...engine, ...change })).toEqual([`/engines/0${pointer}`]);
+  });
+
+  const listOf = (length: number, prefix = "") => Array.from({ length }, (_, at) => `${prefix}${at}`);
+  const namesOf = (length: number) => Object.fromEntries(listOf(length, "A").map((name) => [name, "1"]));
+
+  test.each<[what: string, change: object]>([
+    ["the longest id", { id: `a${".-".repeat(31)}1` }],
+    ["64 arguments", { args: listOf(64) }],
+    ["an empty argument", { args: [""] }],
+    ["32 names in the environment", { env: namesOf(32) }],
+    ["16 files", { files: listOf(16, "f") }],
+    ["64 options", { options: namesOf(64) }],
+    ["one instance", { instances: 1 }],
+    ["64 instances", { instances: 64 }],
+    ["the least memory", { memory_mb: 16 }],
+    ["the most memory", { memory_mb: 65_536 }],
+    ["the shortest start", { start_ms: 100 }],
+    ["the longest start", { start_ms: 600_000 }],
+    ["the greatest default depth", { default_limit: { depth: 30 } }],
+    ["the most nodes by default", { default_limit: { nodes: 1_000_000_000 } }],
+  ])("a description with %s is accepted", (_, change) => {
+    expect(read({ ...engine, ...change }).kind).toBe("engines");
+  });
+
+  test("32 engines are accepted", () => {
+    const reading = read(...listOf(32, "e").map((id) => ({ ...engine, id })));
+    expect(reading).toMatchObject({ engines: { length: 32 } });
   });
 
   test("an option that is a number beyond all bounds is refused", () => {
