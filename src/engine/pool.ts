@@ -88,7 +88,6 @@ interface BuildState {
   pause: Timer | undefined;
 }
 
-/** Throws an Error if two backends have one path, because the path of a build says which backend starts the build. */
 export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
   /** Sorted by idle time, longest first: an entry moves to the end when its engine becomes idle. */
   const entries = new Set<Entry>();
