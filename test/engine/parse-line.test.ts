@@ -6,6 +6,9 @@ function infoOf(line: string): UciInfo {
   return parsed.kind === "info" ? parsed.info : expect.fail(`${parsed.kind}: ${line}`);
 }
 
+/** The text that the bytes of `text` in UTF-8 are in Latin-1. */
+const latin1 = (text: string) => Buffer.from(text).toString("latin1");
+
 const nothing: UciInfo = { bound: "exact", pv: [] };
 
 describe("info", () => {
@@ -218,6 +221,9 @@ test.each([
     { kind: "id", field: "author", value: "the Stockfish developers (see AUTHORS file)" },
   ],
   ["id name", { kind: "id", field: "name", value: "" }],
+  // The text of an engine is read as Latin-1.
+  [latin1("id author Jérôme à Łódź"), { kind: "id", field: "author", value: "Jérôme à Łódź" }],
+  ["id author Jérôme", { kind: "id", field: "author", value: "Jérôme" }],
   ["id elo 3000", { kind: "other" }],
 ])("the line %j is read", (line, parsed) => {
   expect(parseLine(line)).toEqual(parsed);

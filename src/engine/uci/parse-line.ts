@@ -53,9 +53,7 @@ export function parseLine(line: string): UciLine {
     case "uciok":
       return { kind: "uciok" };
     case "id":
-      return words[1] === "name" || words[1] === "author"
-        ? { kind: "id", field: words[1], value: words.slice(2).join(" ") }
-        : other;
+      return parseId(decoded(line).trim().split(/\s+/));
     case "option": {
       const option = parseOption(words);
       return option ? { kind: "option", option } : other;
@@ -81,6 +79,21 @@ function moveOf(word: string | undefined): string | undefined {
 /** Stockfish 19 prints `CRITICAL ERROR` when it rejects a position, and then ignores all further input. */
 function parseInfoString(text: string): UciLine {
   return text.includes("CRITICAL ERROR") ? { kind: "critical", reason: text.slice(0, 500) } : other;
+}
+
+function parseId([, field, ...words]: readonly string[]): UciLine {
+  return field === "name" || field === "author" ? { kind: "id", field, value: words.join(" ") } : other;
+}
+
+const utf8 = new TextDecoder("utf-8", { fatal: true });
+
+/** The output of engines is read as Latin-1, to save time. Names may be UTF-8. */
+function decoded(line: string): string {
+  try {
+    return utf8.decode(Buffer.from(line, "latin1"));
+  } catch {
+    return line;
+  }
 }
 
 function parseInfo(words: readonly string[]): UciLine {
