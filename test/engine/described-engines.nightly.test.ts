@@ -198,6 +198,11 @@ describe("how a described engine is started", () => {
 describe("an engine that is left out", () => {
   test.each<[what: string, create: () => EngineDescription, reason: string | RegExp]>([
     ["whose command is missing", () => described("/nowhere/secret/lc0"), "the command lc0 does not exist."],
+    [
+      "whose missing file has a name of many surrogate pairs",
+      () => described(lc0(), { files: [{ written: "net.pb", path: `/nowhere/${"😀".repeat(200)}` }] }),
+      /^the file (😀)+\ufffd\.$/u,
+    ],
     ["whose command is a folder", () => described(createFolder()), /^the command .* is not a file\.$/],
     [
       "whose command cannot be executed",

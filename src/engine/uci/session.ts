@@ -166,7 +166,7 @@ class UciSession implements EngineSession {
 
   #receiveGreeting(greeting: Extract<SessionState, { kind: "greeting" }>, line: UciLine): void {
     if (line.kind === "id") {
-      this.#info = { ...this.#info, [line.field]: line.value.slice(0, nameMaxChars) };
+      this.#info = { ...this.#info, [line.field]: line.value.slice(0, nameMaxChars).toWellFormed() };
     } else if (line.kind === "option" && greeting.options.length < optionsMax) {
       greeting.options.push(line.option);
     } else if (line.kind === "uciok" && greeting.stage === "uciok") {

@@ -88,7 +88,7 @@ async function assertFile(what: string, path: string, mode: number, problem: str
 /** The reason is shown to clients, so it must not contain the folders of this machine. */
 function publicReason(reason: string, { command, files }: EngineDescription): string {
   const shown = [command, ...files].reduce((text, { path }) => text.replaceAll(path, basename(path)), reason);
-  const line = shown.replace(/\s+/g, " ").slice(0, reasonMaxChars);
+  const line = shown.replace(/\s+/g, " ").slice(0, reasonMaxChars).toWellFormed();
   return /[.?]$/.test(line) ? line : `${line}.`;
 }
 
