@@ -78,6 +78,28 @@ describe("the greeting", () => {
     expect(both.writes.map((lines) => lines.length)).toEqual([1, 4]);
   });
 
+  test.each([
+    ["the smallest size", "min 32 max 1024", ["setoption name Hash value 32"]],
+    ["the largest size", "min 1 max 8", ["setoption name Hash value 8"]],
+    ["its only size", "min 64 max 64", []],
+  ])(
+    "an engine that cannot take the configured hash size gets %s that it can take",
+    async (_, bounds, sets) => {
+      const names = ["id name Bare", `option name Hash type spin default 64 ${bounds}`, "uciok"];
+      const bare = script().expect("uci", names);
+      for (const set of sets) {
+        bare.expect(set);
+      }
+      await start(bare.expect("isready", ["readyok"]));
+    },
+  );
+
+  test("the start of an engine switches off its opening book, because moves of a book have no score", async () => {
+    const names = ["id name Bare", "option name OwnBook type check default true", "uciok"];
+    const bare = script().expect("uci", names).expect("setoption name OwnBook value false");
+    await start(bare.expect("isready", ["readyok"]));
+  });
+
   test("the start of an engine sends no option that the engine does not declare", async () => {
     const bare = script().expect("uci", ["id name Bare", "uciok"]).expect("isready", ["readyok"]);
     const session = await start(bare, buildOf({ settings: { threads: 4, hashMb: 256 } }));

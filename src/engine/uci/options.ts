@@ -86,6 +86,12 @@ export function linesMaxFrom(declared: readonly UciOption[]): number {
   return option === undefined ? 1 : Math.max(1, option.max ?? Number.POSITIVE_INFINITY);
 }
 
+/** Returns the value that is nearest to `value` and within the bounds of the option. */
+export function valueInside(declared: readonly UciOption[], name: string, value: number): string {
+  const { min = value, max = value } = declared.find((option) => option.name === name) ?? {};
+  return String(Math.min(Math.max(value, min), Math.max(max, min)));
+}
+
 /** Returns a text for each value that the engine cannot take. */
 export function complaintsAbout(values: OptionTexts, declared: readonly UciOption[]): readonly string[] {
   const names = declared.map(({ name }) => name);

@@ -18,6 +18,7 @@ import {
   linesMaxFrom,
   type OptionState,
   type UciOption,
+  valueInside,
   valuesOfSearch,
   withDefaults,
 } from "./options.ts";
@@ -204,9 +205,11 @@ class UciSession implements EngineSession {
     const { threads, hashMb } = this.#settings;
     const settingLines = createOptionState(greeting.options).set([
       // Set Hash after Threads, as Stockfish recommends.
-      ["Threads", String(threads)],
-      ["Hash", String(hashMb)],
+      ["Threads", valueInside(greeting.options, "Threads", threads)],
+      ["Hash", valueInside(greeting.options, "Hash", hashMb)],
       ["UCI_ShowWDL", "true"],
+      // A move from an opening book has no score.
+      ["OwnBook", "false"],
       ...this.#defaults,
     ]);
     this.#transport.send(...settingLines, "isready");
