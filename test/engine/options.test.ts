@@ -1,6 +1,11 @@
 import { describe, expect, test } from "vitest";
 import { profileOf } from "../../src/engine/profiles.ts";
-import { callersOptionsFrom, createOptionState, type UciOption } from "../../src/engine/uci/options.ts";
+import {
+  callersOptionsFrom,
+  complaintsAbout,
+  createOptionState,
+  type UciOption,
+} from "../../src/engine/uci/options.ts";
 import { parseLine } from "../../src/engine/uci/parse-line.ts";
 
 const callersOptionsOf = (all: readonly UciOption[], family = "stockfish") =>
@@ -80,6 +85,43 @@ describe("the options that callers may set", () => {
     ["with another spelling", "skill level type spin default 20 min 0 max 20"],
   ])("callers cannot set an option that an engine declares %s", (_, line) => {
     expect(callersOptionsOf(declared(line))).toEqual([]);
+  });
+});
+
+describe("the values of a description", () => {
+  const ofEngine = declared(
+    "Time per min move type spin default 5 min 0 max 9",
+    "default type check default true",
+    "Style type combo default Normal var Solid var Very Risky var Normal",
+    "Free type spin default 5",
+    "From type spin default 5 min 1",
+  );
+  const complaintsOf = (name: string, value: string) => complaintsAbout(new Map([[name, value]]), ofEngine);
+
+  test("the name of an option may contain the words that begin the other parts of its declaration", () => {
+    expect(ofEngine.slice(0, 2)).toMatchObject([
+      { name: "Time per min move", type: "spin", default: "5", min: 0, max: 9 },
+      { name: "default", type: "check", default: "true" },
+    ]);
+  });
+
+  test.each([
+    ["Time per min move", "3"],
+    ["default", "false"],
+    ["Style", "very risky"],
+    ["Free", "-7"],
+    ["From", "1000"],
+  ])("the option %s takes the value %s", (name, value) => {
+    expect(complaintsOf(name, value)).toEqual([]);
+  });
+
+  test.each([
+    ["Style", "Wild", 'the option "Style" must be one of Solid, Very Risky, Normal, not "Wild".'],
+    ["Free", "high", 'the option "Free" must be an integer, not "high".'],
+    ["From", "0", 'the option "From" must be an integer of at least 1, not "0".'],
+    ["Time per min move", "10", 'the option "Time per min move" must be an integer from 0 to 9, not "10".'],
+  ])("the option %s does not take the value %s", (name, value, complaint) => {
+    expect(complaintsOf(name, value)).toEqual([complaint]);
   });
 });
 

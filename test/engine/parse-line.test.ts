@@ -185,7 +185,7 @@ describe("option", () => {
     ["option name Clear Hash type button", { name: "Clear Hash", type: "button" }],
     [
       "option name Style type combo default Very Solid var Very Solid var Risky",
-      { name: "Style", type: "combo", default: "Very Solid" },
+      { name: "Style", type: "combo", default: "Very Solid", choices: ["Very Solid", "Risky"] },
     ],
     [
       "option name Contempt type spin default -10 min -100 max 100",
@@ -196,7 +196,7 @@ describe("option", () => {
       { name: "Move Overhead", type: "spin", default: "10" },
     ],
   ])("the option line %j is read", (line, says) => {
-    const undeclared = { default: undefined, min: undefined, max: undefined };
+    const undeclared = { choices: [], default: undefined, min: undefined, max: undefined };
     expect(parseLine(line)).toEqual({ kind: "option", option: { ...undeclared, ...says } });
   });
 

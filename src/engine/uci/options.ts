@@ -9,6 +9,8 @@ export interface UciOption {
   readonly default: string | undefined;
   readonly min: number | undefined;
   readonly max: number | undefined;
+  /** The values of an option of the type `combo`. */
+  readonly choices: readonly string[];
 }
 
 /** Returns undefined if the word is not an integer of at most 15 digits. */
@@ -23,12 +25,23 @@ export function int32Of(word: string | undefined): number | undefined {
   return value === undefined || Math.abs(value) >= 2 ** 31 ? undefined : value;
 }
 
-/** Parses a line such as `option name Skill Level type spin default 20 min 0 max 20`. Names and defaults may contain spaces. */
+/**
+ * Parses a line such as `option name Skill Level type spin default 20 min 0 max 20`. Names and defaults may contain spaces. A name
+ * ends before the word `type`.
+ */
 export function parseOption(words: readonly string[]): UciOption | undefined {
   const parts = new Map<string, string[]>();
+  const choices: string[][] = [];
   let part: string[] | undefined;
   for (const word of words.slice(1)) {
-    if (["name", "type", "default", "min", "max", "var"].includes(word) && !parts.has(word)) {
+    const isName = part !== undefined && part === parts.get("name");
+    if (word === "var" && !isName) {
+      part = [];
+      choices.push(part);
+    } else if (
+      (isName ? ["type"] : ["name", "type", "default", "min", "max"]).includes(word) &&
+      !parts.has(word)
+    ) {
       part = [];
       parts.set(word, part);
     } else {
@@ -41,7 +54,14 @@ export function parseOption(words: readonly string[]): UciOption | undefined {
   if (!name || !type) {
     return undefined;
   }
-  return { name, type, default: text("default"), min: integerOf(text("min")), max: integerOf(text("max")) };
+  return {
+    name,
+    type,
+    default: text("default"),
+    min: integerOf(text("min")),
+    max: integerOf(text("max")),
+    choices: choices.map((choice) => choice.join(" ")),
+  };
 }
 
 export function callersOptionsFrom(
@@ -109,20 +129,32 @@ export function complaintsAbout(values: OptionTexts, declared: readonly UciOptio
 }
 
 /** Returns what the value must be. Undefined if the value is valid. */
-function mustOf({ type, min, max }: UciOption, value: string): string | undefined {
+function mustOf({ type, min, max, choices }: UciOption, value: string): string | undefined {
   switch (type) {
     case "check":
       return value === "true" || value === "false" ? undefined : "true or false";
     case "spin": {
       const number = integerOf(value);
       const isInside = number !== undefined && number >= (min ?? number) && number <= (max ?? number);
-      return isInside ? undefined : `an integer from ${min} to ${max}`;
+      return isInside ? undefined : `an integer${boundsText(min, max)}`;
+    }
+    case "combo": {
+      // UCI ignores upper and lower case in values.
+      const isChoice = choices.some((choice) => choice.toLowerCase() === value.toLowerCase());
+      return isChoice ? undefined : `one of ${choices.join(", ")}`;
     }
     case "button":
       return "left out, because it is a button";
     default:
       return undefined;
   }
+}
+
+function boundsText(min: number | undefined, max: number | undefined): string {
+  if (min !== undefined && max !== undefined) {
+    return ` from ${min} to ${max}`;
+  }
+  return min === undefined ? (max === undefined ? "" : ` of at most ${max}`) : ` of at least ${min}`;
 }
 
 export function withDefaults(declared: readonly UciOption[], values: OptionTexts): readonly UciOption[] {
