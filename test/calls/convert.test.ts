@@ -9,6 +9,7 @@ import { messageFromPlan } from "../../src/calls/convert-access.ts";
 import { messageFromVersions } from "../../src/calls/convert-engines.ts";
 import type { Score } from "../../src/chess/score.ts";
 import type { EngineBuild } from "../../src/engine/engine.ts";
+import { defaultDepth } from "../../src/engine/profiles.ts";
 import { analysisFromEvent } from "../analysis/analysis-from-event.ts";
 import { doneOf, knownEngines, validated } from "../analysis/made-up.ts";
 import { startFen } from "../chess/validated.ts";
@@ -190,7 +191,7 @@ describe("an engine version", () => {
   test("an engine version in the list shows what its engine promises, and why a build was left out", () => {
     expect(listed([full])).toMatchObject({
       ...{ reproducible: true, digest: "a".repeat(64) },
-      defaultLimit: { limit: { case: "depth", value: 14 } },
+      defaultLimit: { limit: { case: "depth", value: defaultDepth } },
     });
     expect(listed([full])?.paths[0]?.unavailableReason).toBeUndefined();
     const lc0 = { path: "native", family: "lc0", reproducible: false } as const;
