@@ -57,8 +57,11 @@ const pageMayImport: Readonly<Record<string, readonly string[]>> = {
 const views = ["analysis", "review"];
 const pageTop = ["app", "main"];
 
-/** Files of the service that the page may import: the rules of chess, the PGN reader, the errors, and the JSON codec. */
-const sharedWithPage = /^src\/(chess|game|errors|calls\/plain|protocols\/json)\//;
+/**
+ * Files of the service that the page may import: the rules of chess, the PGN reader, the errors, the JSON codec, and what is known
+ * of families of engines.
+ */
+const sharedWithPage = /^src\/((chess|game|errors|calls\/plain|protocols\/json)\/|engine\/profiles\.ts)/;
 
 const sources = readSources(["src"]);
 const page = readSources(["web/src"]);

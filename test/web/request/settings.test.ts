@@ -1,12 +1,10 @@
 import { expect, test } from "vitest";
 import { Path } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
-import { requestBounds } from "../../../src/analysis/analysis.ts";
 import type { OptionField } from "../../../web/src/request/option-fields.ts";
 import {
   requestFromSettings,
   settingsFromPlain,
   settingsFromRecord,
-  usualDepth,
 } from "../../../web/src/request/settings.ts";
 
 const none = { minimum: undefined, maximum: undefined, choices: [], usual: "" };
@@ -28,10 +26,6 @@ const all = {
   "options.limited": "true",
   "options.style": "Risky",
 };
-
-test("the page knows the default depth of the service", () => {
-  expect(usualDepth).toBe(requestBounds.depth.default);
-});
 
 test("every setting becomes a field of the request", () => {
   expect(requestFromSettings(all, options)).toEqual({

@@ -3,6 +3,7 @@ import { batch, computed, effect, signal, untracked } from "@preact/signals";
 import { StopReason } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
 import type { EvaluateResponse } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { standardStart } from "../../../src/chess/read-fen.ts";
+import { defaultDepth } from "../../../src/engine/profiles.ts";
 import { type Openings, openingsFrom } from "../../../src/game/find-opening.ts";
 import type { Client } from "../client/client.ts";
 import { keepAsking, type Wait } from "../client/keep-asking.ts";
@@ -12,7 +13,7 @@ import { type GameNode, playLine } from "../game/game.ts";
 import { createKeptSwitch } from "../parts/kept-switch.ts";
 import { scoreText } from "../parts/score-text.ts";
 import type { RequestState } from "../request/request.ts";
-import { type SearchRequest, usualDepth } from "../request/settings.ts";
+import type { SearchRequest } from "../request/settings.ts";
 import { settleMsAfter } from "./settle.ts";
 
 export type SearchState =
@@ -297,7 +298,7 @@ const percents = { "1-0": 100, "0-1": 0, "1/2-1/2": 50 } as const;
 
 /** True if the review has the requested depth and number of lines, so that no search is necessary. */
 function isAnswerTo(
-  { depth = usualDepth, multipv = 1, ...others }: SearchRequest,
+  { depth = defaultDepth, multipv = 1, ...others }: SearchRequest,
   { search, lines }: EvaluateResponse,
 ): boolean {
   return Object.keys(others).length === 0 && (search?.depth ?? 0) >= depth && lines.length >= multipv;

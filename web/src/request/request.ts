@@ -1,5 +1,6 @@
 import { computed, effect, type ReadonlySignal, type Signal, signal } from "@preact/signals";
 import type { Engine } from "../../../gen/chess/analysis/v1/analysis_pb.ts";
+import { defaultDepth } from "../../../src/engine/profiles.ts";
 import type { Client } from "../client/client.ts";
 import { store, stored } from "../parts/stored.ts";
 import { type OptionField, optionFields } from "./option-fields.ts";
@@ -11,7 +12,6 @@ import {
   type Settings,
   settingsFromRecord,
   type UsualLimit,
-  usualDepth,
 } from "./settings.ts";
 
 export interface RequestState {
@@ -87,7 +87,7 @@ export function createRequestState({ offer, account }: Pick<Client, "offer" | "a
   });
   const usualLimit = computed<UsualLimit>(() => {
     const { case: name, value } = engine.value?.defaultLimit?.limit ?? {};
-    return name === undefined ? { name: "depth", value: usualDepth } : { name, value: Number(value) };
+    return name === undefined ? { name: "depth", value: defaultDepth } : { name, value: Number(value) };
   });
   const search = computed(() => requestFromSettings(settings.value, options.value, usualLimit.value.name));
   const isTimed = computed(() => {

@@ -18,9 +18,6 @@ export interface UsualLimit {
   readonly value: number;
 }
 
-/** The depth of a search without settings. A test compares this number with the service. */
-export const usualDepth = 14;
-
 export const paths = { auto: Path.AUTO, native: Path.NATIVE, wasm: Path.WASM } as const;
 
 export const optionPrefix = "options.";
