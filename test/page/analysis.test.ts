@@ -1,4 +1,5 @@
 import { beforeAll, expect, test } from "vitest";
+import { defaultDepth } from "../../src/engine/profiles.ts";
 import { describeWith } from "../support/needs.ts";
 import { tablesFolder, verifyTablesOf } from "../support/tables.ts";
 import {
@@ -206,7 +207,7 @@ describeWith("chromium")("the analysis", () => {
     expect(await depth.getAttribute("placeholder")).toBe("30");
     await page.getByRole("link", { name: "Game review" }).click();
     await page.getByText("Another game").click();
-    expect(await depth.getAttribute("placeholder")).toBe("14");
+    expect(await depth.getAttribute("placeholder")).toBe(String(defaultDepth));
   });
 
   test("a result with a single depth has no graph of the score by depth", async () => {
