@@ -54,7 +54,8 @@ export type AnalysisRequest = Message<"chess.analysis.v1.AnalysisRequest"> & {
 
   /**
    * Number of principal variations, 1 to 10. The default is 1. The answer has min(multipv, moves that
-   * may be searched) lines, with the warning `multipv_reduced` if that is fewer.
+   * may be searched) lines, with the warning `multipv_reduced` if that is fewer. An engine that can print only fewer lines of a
+   * search prints as many as it can, with the warning `multipv_unsupported`.
    *
    * @generated from field: optional uint32 multipv = 4;
    */
