@@ -152,7 +152,7 @@ function withLimits(limits: Limits): Middleware {
   return (handler, method) => (isCounted(method) ? limited(handler, method) : handler);
 }
 
-export function withRules(): Middleware {
+function withRules(): Middleware {
   return around(async function* (messages, request, { method }) {
     refuseViolations(checkRules(request, method.input));
     yield* messages();

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { AnalysisRequestSchema } from "../../gen/chess/analysis/v1/analysis_pb.ts";
 import { AnalysisService } from "../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import { type Call, localCall } from "../../src/calls/call.ts";
-import { type Middleware, withReport, withRules, withSuggestions } from "../../src/calls/middleware.ts";
+import { type Middleware, withReport, withSuggestions } from "../../src/calls/middleware.ts";
 import { errorFromViolations, KibitzError } from "../../src/errors/errors.ts";
 import { createCallLine } from "../../src/log/call-line.ts";
 import { type Log, silentLog } from "../../src/log/log.ts";
@@ -148,16 +148,6 @@ test.each([
     await leave(reader);
     expect(lines).toEqual([["info", "canceled"]]);
     expect(ended).toBe(true);
-  },
-);
-
-test.each([evaluate, streamEvaluate])(
-  "a request to $name that violates a rule of the proto is refused before the handler runs",
-  async (method) => {
-    const message = create(AnalysisRequestSchema, { fen: "" });
-    const answer = ask(method, withRules(), () => expect.fail("called"), { message });
-    const failing = method.methodKind === "unary" ? answer : answersOf(answer);
-    await expect(failing).rejects.toMatchObject({ code: "invalid_fen", violations: [{ pointer: "/fen" }] });
   },
 );
 
