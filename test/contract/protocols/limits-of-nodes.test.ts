@@ -138,11 +138,4 @@ describeWith("redis")("three nodes with one Redis", () => {
       await expect.poll(statusOf, { timeout: 5000 }).toBe(401);
     }
   });
-
-  test("three nodes with one Redis share the key quota of an address", async () => {
-    const caller = jsonCaller();
-    const kinds = await Promise.all(Array.from({ length: 9 }, () => post(`${next()}/v1/keys`, {}, caller)));
-    expect(kinds.filter(({ status }) => status === 200)).toHaveLength(5);
-    expect(kinds.filter(({ status }) => status === 429)).toHaveLength(4);
-  });
 });
