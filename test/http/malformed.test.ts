@@ -26,14 +26,12 @@ async function isAlive(base: string): Promise<boolean> {
 }
 
 describe("malformed HTTP/1.1 requests", () => {
-  const chunked = "POST /length HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n";
   test.each([
     ["Host: [", `GET /healthz HTTP/1.1\r\nHost: [\r\n${close}\r\n`, 400, "malformed_http"],
     ["Host: a b", `GET /healthz HTTP/1.1\r\nHost: a b\r\n${close}\r\n`, 400, "malformed_http"],
     ["Host: x:99999", `GET /healthz HTTP/1.1\r\nHost: x:99999\r\n${close}\r\n`, 400, "malformed_http"],
     ["a user in Host", `GET /healthz HTTP/1.1\r\nHost: a@b\r\n${close}\r\n`, 400, "malformed_http"],
     ["no Host", "GET /healthz HTTP/1.1\r\n\r\n", 400, "malformed_http"],
-    ["two Hosts", "GET /healthz HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", 400, "malformed_http"],
     [
       "an absolute target without sense",
       `GET http://[/ HTTP/1.1\r\nHost: x\r\n${close}\r\n`,
@@ -53,20 +51,10 @@ describe("malformed HTTP/1.1 requests", () => {
       "malformed_http",
     ],
     ["garbage", "\x00\x01\x02\r\n\r\n", 400, "malformed_http"],
-    ["a TLS hello", Buffer.from("1603010200010001fc0303", "hex"), 400, "malformed_http"],
     ["a broken HTTP/2 preface", "PRI * HTTP/2.0\r\n\r\nXX\r\n\r\n", 400, "malformed_http"],
-    ["an unknown HTTP version", "GET /healthz HTTP/3.7\r\nHost: x\r\n\r\n", 400, "malformed_http"],
-    ["HTTP/2 written as HTTP/1", `GET /healthz HTTP/2.0\r\nHost: x\r\n${close}\r\n`, 400, "malformed_http"],
-    ["HTTP/0.9", "GET /healthz\r\n\r\n", 400, "malformed_http"],
     [
       "two credentials",
       `GET /healthz HTTP/1.1\r\nHost: x\r\nAuthorization: a\r\nauthorization: b\r\n${close}\r\n`,
-      400,
-      "malformed_http",
-    ],
-    [
-      "two types of one body",
-      `GET /healthz HTTP/1.1\r\nHost: x\r\nContent-Type: a/b\r\nContent-Type: a/b\r\n${close}\r\n`,
       400,
       "malformed_http",
     ],
@@ -77,21 +65,6 @@ describe("malformed HTTP/1.1 requests", () => {
       "unimplemented",
     ],
     [
-      "chunks in HTTP/1.0",
-      "POST /length HTTP/1.0\r\nConnection: keep-alive\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
-      400,
-      "malformed_http",
-    ],
-    [
-      "both Transfer-Encoding and Content-Length",
-      `${chunked}Content-Length: 3\r\n\r\n0\r\n\r\n`,
-      400,
-      "malformed_http",
-    ],
-    ["a broken chunk", `${chunked}\r\nzz\r\n`, 400, "malformed_http"],
-    ["a folded header", "GET /healthz HTTP/1.1\r\nHost: x\r\nA: b\r\n c\r\n\r\n", 400, "malformed_http"],
-    ["a NUL in a header", "GET /healthz HTTP/1.1\r\nHost: x\r\nA: \0\r\n\r\n", 400, "malformed_http"],
-    [
       "an unknown Expect",
       `GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: gold\r\n${close}\r\n`,
       400,
@@ -100,12 +73,6 @@ describe("malformed HTTP/1.1 requests", () => {
     [
       "20 kB of headers",
       `GET / HTTP/1.1\r\nHost: x\r\nA: ${"x".repeat(20_000)}\r\n\r\n`,
-      431,
-      "headers_too_large",
-    ],
-    [
-      "2 MB of headers",
-      `GET / HTTP/1.1\r\nHost: x\r\nA: ${"x".repeat(2_000_000)}\r\n\r\n`,
       431,
       "headers_too_large",
     ],
