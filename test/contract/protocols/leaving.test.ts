@@ -209,13 +209,4 @@ describe("grpc-js over plaintext", () => {
     expect((await failure.promise).code).toBe(status.DEADLINE_EXCEEDED);
     await expectFreeEngine();
   });
-
-  test("cancelling a call of grpc-js ends the call with CANCELLED and frees the engine", async () => {
-    const failure = Promise.withResolvers<{ code: number }>();
-    const call = client.evaluate(long, failure.resolve);
-    await expectWork();
-    call.cancel();
-    expect((await failure.promise).code).toBe(status.CANCELLED);
-    await expectFreeEngine();
-  });
 });

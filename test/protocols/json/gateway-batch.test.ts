@@ -1,12 +1,7 @@
-import { once } from "node:events";
-import { create, type Message } from "@bufbuild/protobuf";
+import { create } from "@bufbuild/protobuf";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, vi } from "vitest";
-import {
-  type EvaluateBatchRequest,
-  EvaluateBatchResponseSchema,
-} from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
+import { EvaluateBatchResponseSchema } from "../../../gen/chess/analysis/v1/analysis_service_pb.ts";
 import type { Handler } from "../../../src/calls/call.ts";
-import { problemMessage } from "../../../src/calls/convert-problem.ts";
 import { KibitzError } from "../../../src/errors/errors.ts";
 import { type ServedGateway, serveGateway } from "./serve-gateway.ts";
 
@@ -18,26 +13,11 @@ beforeAll(async () => {
 });
 afterAll(() => served[Symbol.asyncDispose]());
 beforeEach(() => {
-  call.mockReset().mockImplementation(async function* (message, { unreadable }) {
-    // Answers the last request first.
-    for (const [index, { fen }] of [...requestsOf(message).entries()].toReversed()) {
-      yield unreadable?.has(index)
-        ? refusal(index, new KibitzError("invalid_type", "No request."))
-        : answer(index, fen);
-    }
-  });
+  call.mockReset();
 });
-
-const requestsOf = (message: Message) => (message as EvaluateBatchRequest).requests;
 
 const answer = (index: number, summary: string) =>
   create(EvaluateBatchResponseSchema, { index, outcome: { case: "result", value: { summary } } });
-
-const refusal = (index: number, error: KibitzError) =>
-  create(EvaluateBatchResponseSchema, {
-    index,
-    outcome: { case: "problem", value: problemMessage(error, "") },
-  });
 
 const post = (body: unknown, accept = "*/*") =>
   fetch(`${served.url}/v1/eval/batch`, {
@@ -66,46 +46,6 @@ const lines = async (response: Response) =>
 describe("a batch", () => {
   it("a batch gets 406 if the Accept header allows no JSON and no NDJSON", async () => {
     expect((await post(fens("a"), "text/html")).status).toBe(406);
-  });
-});
-
-describe("an unreadable request in a batch", () => {
-  const mixed = {
-    requests: [{ fen: "a" }, { fen: "b", deph: 3 }, 7, { fen: "c" }, { depth: "x" }, null, { fen: "d" }],
-  };
-
-  it("an invalid request in a batch gets a problem at the index of the request, and the other requests are processed", async () => {
-    expect(await array(await post(mixed))).toEqual([
-      [0, "a"],
-      [1, "invalid_type"],
-      [2, "invalid_type"],
-      [3, "c"],
-      [4, "invalid_type"],
-      [5, "invalid_type"],
-      [6, "d"],
-    ]);
-    expect(requestsOf(call.mock.calls[0]?.[0] as Message).map(({ fen }) => fen)).toEqual([
-      "a",
-      "",
-      "",
-      "c",
-      "",
-      "",
-      "d",
-    ]);
-    expect((await lines(await post(mixed, ndjson))).toSorted()).toEqual(await array(await post(mixed)));
-  });
-
-  it("the batch handler gets the original JSON of each invalid request", async () => {
-    await post(mixed);
-    expect(call.mock.calls[0]?.[1].unreadable).toEqual(
-      new Map([
-        [1, '{"fen":"b","deph":3}'],
-        [2, "7"],
-        [4, '{"depth":"x"}'],
-        [5, "null"],
-      ]),
-    );
   });
 });
 
@@ -164,25 +104,4 @@ describe("an error after the first result of a batch", () => {
       ]);
     },
   );
-});
-
-it("the abort signal of a batch fires when the caller disconnects", async () => {
-  const left = Promise.withResolvers<AbortSignal>();
-  call.mockImplementation(async function* (_, { signal }) {
-    yield answer(0, "a");
-    await once(signal, "abort");
-    left.resolve(signal);
-  });
-  const leave = new AbortController();
-  const answered = fetch(`${served.url}/v1/eval/batch`, {
-    method: "POST",
-    headers: { "Content-Type": "application/json" },
-    body: JSON.stringify(fens("a", "b")),
-    signal: leave.signal,
-  });
-  await expect.poll(() => call.mock.calls.length).toBeGreaterThan(0);
-  leave.abort();
-  // The response headers have arrived before the first heartbeat.
-  await expect(answered.then((response) => response.text())).rejects.toThrow("aborted");
-  expect((await left.promise).reason).toEqual(new Error("the client disconnected"));
 });
