@@ -6,7 +6,7 @@ import { createSearchWithRetry } from "../../../src/engine/search-with-retry.ts"
 import { defaultWatchTimes, type WatchTimes } from "../../../src/engine/uci/watch.ts";
 import { type Log, silentLog } from "../../../src/log/log.ts";
 import { jobOf, underWay } from "../../engine/job-of.ts";
-import { enginesRunning, processorMsOf, stillRunning } from "../../engine/processes.ts";
+import { enginesRunning, processorMsOf } from "../../engine/processes.ts";
 import { unstoppable } from "../../engine/unstoppable.ts";
 import { patienceMs } from "../../support/patience.ts";
 
@@ -67,27 +67,6 @@ describe("an engine in a search", () => {
     expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 16 } });
     expect(enginesRunning()).not.toContain(victim);
     expect(failures.toSorted()).toEqual(["engine failed: killed", "search tried again: killed"]);
-  });
-
-  test("an engine that is suspended during a search is replaced, and the search is repeated and answered", async () => {
-    const { searching, failures } = await supervise({ silenceMs: 300, unresponsiveMs: 1200 });
-    const { answer } = await searching();
-    const [victim = 0] = enginesRunning();
-    process.kill(victim, "SIGSTOP");
-    expect(await answer).toMatchObject({ endedBy: "depth", snapshot: { depth: 16 } });
-    expect(stillRunning([victim])).toEqual([]);
-    expect(failures.toSorted()).toEqual(["engine failed: unresponsive", "search tried again: unresponsive"]);
-  });
-
-  test("an engine that is killed while idle is replaced, and the next search is answered", async () => {
-    const { search } = await supervise();
-    await search();
-    const idle = enginesRunning();
-    expect(idle).toHaveLength(1);
-    for (const pid of idle) {
-      process.kill(pid, "SIGKILL");
-    }
-    expect((await search()).endedBy).toBe("depth");
   });
 
   test("a search is answered even if the engine does not stop the cancelled search of the previous caller", async () => {
