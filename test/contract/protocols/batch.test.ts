@@ -65,27 +65,6 @@ describe.each(streamClients)("$name", ({ open, refusalOf }) => {
     expect(items[1]?.problem).toMatchObject({ status: 400, errors: [{ pointer: "/depth" }] });
   });
 
-  test("each request in a batch can have separate limits and moves", async () => {
-    const requests = [
-      { fen: startFen, nodes: 2000 },
-      { fen: "startpos", depth: 3, search_moves: ["a3"] },
-      { fen: startFen, depth: 3, search_moves: ["Ke2"] },
-      { fen: startFen, nodes: 0 },
-    ];
-    const answers = client.stream("evaluateBatch", { requests }, never);
-    const items = ((await Array.fromAsync(answers)) as unknown as Item[]).toSorted(
-      (a, b) => a.index - b.index,
-    );
-    expect(items).toMatchObject([
-      { result: { search: { stop_reason: "nodes", limits: { nodes: 2000 } } } },
-      {
-        result: { fen: startFen, best_move: { uci: "a2a3" }, search: { limits: { search_moves: ["a2a3"] } } },
-      },
-      { problem: { code: "illegal_move", errors: [{ pointer: "/search_moves/0" }] } },
-      { problem: { code: "out_of_range", suggested_request: { fen: startFen, nodes: 1 } } },
-    ]);
-  });
-
   test.each([
     ["empty", []],
     ["of 201 requests", Array.from({ length: 201 }, () => ({ fen: startFen, depth: 1 }))],
@@ -125,6 +104,24 @@ describe("plain JSON", () => {
       next_action: "send_suggested_request",
       suggested_request: { fen: startFen, depth: 30 },
     });
+  });
+
+  test("each request in a batch can have separate limits and moves", async () => {
+    const requests = [
+      { fen: startFen, nodes: 2000 },
+      { fen: "startpos", depth: 3, search_moves: ["a3"] },
+      { fen: startFen, depth: 3, search_moves: ["Ke2"] },
+      { fen: startFen, nodes: 0 },
+    ];
+    const { body } = await ask({ requests });
+    expect(body).toMatchObject([
+      { result: { search: { stop_reason: "nodes", limits: { nodes: 2000 } } } },
+      {
+        result: { fen: startFen, best_move: { uci: "a2a3" }, search: { limits: { search_moves: ["a2a3"] } } },
+      },
+      { problem: { code: "illegal_move", errors: [{ pointer: "/search_moves/0" }] } },
+      { problem: { code: "out_of_range", suggested_request: { fen: startFen, nodes: 1 } } },
+    ]);
   });
 
   test("a batch in plain JSON with JSON lines as response sends each answer as soon as the answer is ready", async () => {

@@ -106,32 +106,33 @@ describe.each([json, ...rpcProtocols])("through $name", (kind) => {
     ]);
     expect(await call("createKey", {}, newCaller())).toMatchObject({ kind: "answer" });
   });
+});
 
-  test("a repeated request with an idempotency key returns the same key with a new secret, and is counted once", async () => {
-    const caller = newCaller();
-    const wish = { name: "my bot", idempotency_key: randomUUID() };
-    const made = ((await call("createKey", wish, caller)) as Answered).answer;
-    expect((await call("getKey", {}, { ...caller, ...bearer(made.key) })).kind).toBe("answer");
-    for (let count = 0; count < 3; count++) {
-      const again = ((await call("createKey", wish, caller)) as Answered).answer;
-      expect(again).toEqual({ ...made, key: expect.stringMatching(/^kbz_/) });
-      expect(again.key).not.toBe(made.key);
-      expect((await call("getKey", {}, { ...caller, ...bearer(again.key) })).kind).toBe("answer");
-      expect(await call("getKey", {}, { ...caller, ...bearer(made.key) })).toMatchObject({
-        kind: "refusal",
-        refusal: { code: "invalid_api_key" },
-      });
-    }
-    expect((await call("createKey", {}, caller)).kind).toBe("answer");
-    expect(await call("createKey", {}, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
-    // A repeated request is free even when the quota is used up.
-    const last = ((await call("createKey", wish, caller)) as Answered).answer;
-    expect(last.id).toBe(made.id);
-    const elsewhere = ((await call("createKey", wish, newCaller())) as Answered).answer;
-    expect(elsewhere.id).not.toBe(made.id);
-    await call("revokeKey", {}, { ...caller, ...bearer(last.key) });
-    expect(await call("createKey", wish, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
-  });
+test("a repeated request with an idempotency key returns the same key with a new secret, and is counted once", async () => {
+  const { call } = json.open(app.url);
+  const caller = newCaller();
+  const wish = { name: "my bot", idempotency_key: randomUUID() };
+  const made = ((await call("createKey", wish, caller)) as Answered).answer;
+  expect((await call("getKey", {}, { ...caller, ...bearer(made.key) })).kind).toBe("answer");
+  for (let count = 0; count < 3; count++) {
+    const again = ((await call("createKey", wish, caller)) as Answered).answer;
+    expect(again).toEqual({ ...made, key: expect.stringMatching(/^kbz_/) });
+    expect(again.key).not.toBe(made.key);
+    expect((await call("getKey", {}, { ...caller, ...bearer(again.key) })).kind).toBe("answer");
+    expect(await call("getKey", {}, { ...caller, ...bearer(made.key) })).toMatchObject({
+      kind: "refusal",
+      refusal: { code: "invalid_api_key" },
+    });
+  }
+  expect((await call("createKey", {}, caller)).kind).toBe("answer");
+  expect(await call("createKey", {}, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
+  // A repeated request is free even when the quota is used up.
+  const last = ((await call("createKey", wish, caller)) as Answered).answer;
+  expect(last.id).toBe(made.id);
+  const elsewhere = ((await call("createKey", wish, newCaller())) as Answered).answer;
+  expect(elsewhere.id).not.toBe(made.id);
+  await call("revokeKey", {}, { ...caller, ...bearer(last.key) });
+  expect(await call("createKey", wish, caller)).toMatchObject({ refusal: { code: "rate_limited" } });
 });
 
 test.each([
