@@ -2,6 +2,7 @@ import { chmodSync, copyFileSync, mkdirSync, symlinkSync } from "node:fs";
 import { createRequire } from "node:module";
 import { delimiter, dirname, join } from "node:path";
 import { afterEach, describe, expect, test } from "vitest";
+import type { EngineDescription } from "../../../src/engine/backends/native/described.ts";
 import type { NativeSearch } from "../../../src/engine/backends/native/find-executables.ts";
 import { createNativeBackend } from "../../../src/engine/backends/native/index.ts";
 import type { EngineBuild } from "../../../src/engine/engine.ts";
@@ -30,12 +31,24 @@ function fakeEngine({ comment = "", ...options }: FakeEngineOptions & { readonly
 /** Returns the path of a fake engine that passes the server's test of engines. */
 const goodEngine = (comment = "") => fakeEngine({ learned: true, iterationMs: 1, comment });
 
+/** Returns the path of a fake engine that starts at once, and knows a move for each position of the server's test. */
+const shellEngine = (comment: string) =>
+  writeScript(`# ${comment}
+while read -r word _ position; do
+  case $word in
+    uci) echo id name Fake 1.0; echo uciok ;;
+    isready) echo readyok ;;
+    position) case $position in 7k*) move=a2a7 ;; *) move=e1g1 ;; esac ;;
+    go) echo info depth 4 score cp 1 pv $move; echo bestmove $move ;;
+  esac
+done`);
+
 async function discover(where: Partial<NativeSearch>, { signal = forever, times = defaultWatchTimes } = {}) {
   const warnings: string[] = [];
   const warn: Log["warn"] = (fields, message) => warnings.push(`${message}: ${JSON.stringify(fields)}`);
   const backend = createNativeBackend(
     settings,
-    { files: where.files, searchPath: where.searchPath ?? "", dataHome: where.dataHome },
+    { files: undefined, searchPath: "", ...where },
     noSandbox,
     { ...silentLog, warn },
     times,
@@ -229,6 +242,23 @@ describe("installed engines", () => {
     const { builds } = await discover({ searchPath: dirname(onPath), dataHome });
     expect(builds.filter(({ id }) => id.startsWith("fake")).map(({ id, file }) => [id, file])).toEqual([
       ["fake-1.0", onPath],
+    ]);
+  });
+
+  test("an engine on the PATH replaces the installed engine of the same id, even if a described engine keeps this id", async () => {
+    const onPath = shellEngine("on the PATH");
+    const path = shellEngine("described");
+    const described: EngineDescription = {
+      ...{ id: "fake-1.0", command: { written: path, path }, args: [], env: {}, files: [], options: {} },
+      ...{ instances: undefined, memoryMb: undefined, startMs: undefined, defaultLimit: undefined },
+    };
+    const { builds } = await discover({
+      ...{ searchPath: dirname(onPath), dataHome: dataHomeWith({ "fake-1.0": shellEngine("installed") }) },
+      described: [described],
+    });
+    expect(builds.filter(({ id }) => id.startsWith("fake")).map(({ id, file }) => [id, file])).toEqual([
+      ["fake-1.0", path],
+      [expect.stringMatching(/^fake-1\.0-[0-9a-f]{8}$/), onPath],
     ]);
   });
 

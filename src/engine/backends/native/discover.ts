@@ -64,7 +64,7 @@ export async function discoverNative(
   for (const build of named.flat()) {
     add(build);
   }
-  const namedIds = new Set(builds.values().map(({ id }) => id));
+  const namedIds = new Set(named.flat().map(({ id }) => id));
   for (const build of installed.flat()) {
     // Leave out an installed engine if the PATH has one of the same id.
     if (!namedIds.has(build.id)) {
