@@ -1,7 +1,7 @@
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Analysis, SearchResult, ValidatedRequest } from "../../src/analysis/analysis.ts";
 import { type Analyzer, createAnalyzer } from "../../src/analysis/analyzer.ts";
-import type { Followed } from "../../src/analysis/flight.ts";
+import type { Followed, Sharing } from "../../src/analysis/flight.ts";
 import { createScheduler, type Scheduler, type Work } from "../../src/analysis/scheduler.ts";
 import {
   EngineFailure,
@@ -665,6 +665,34 @@ test("the next process finds a stored result, and caches the result in memory", 
   expect(jobs).toEqual([]);
   expect(asked).toEqual(["get", "set", "get"]);
 });
+
+test.each([true, false])(
+  "equal requests and streams share a search, the store and other nodes if the engine is reproducible: %j",
+  async (reproducible) => {
+    const { search, jobs } = scripted(doneOf());
+    const { store, asked } = rememberingStore();
+    const run = vi.fn<Sharing["run"]>(async ({ search, enter, signal }) => {
+      const last = await search(await enter(signal));
+      return last ?? expect.fail("set back");
+    });
+    const analyzer = createAnalyzer({
+      ...{ search, store, sharing: { run }, hasRoom: () => true, movetimeMaxMs: 9000 },
+      scheduler: createScheduler({ slots: 4, maxWaitMs: 1000 }),
+      cache: createMemoryCache<SearchResult>({ bytes: 1e6 }),
+    });
+    const request = validated({ depth: 14, build: buildOf({ reproducible }) });
+    const answers = await Promise.all([
+      ...[1, 2].map(() => analyzer.analyze(request, "somebody", never)),
+      ...[3, 4].map(async () =>
+        (await Array.fromAsync(statesOf(analyzer, request, "somebody", never))).at(-1),
+      ),
+    ]);
+    expect(answers).toMatchObject(Array(4).fill({ cached: false, deterministic: reproducible }));
+    expect(run).toHaveBeenCalledTimes(reproducible ? 1 : 0);
+    expect(jobs).toHaveLength(reproducible ? 1 : 4);
+    expect(asked.length > 0).toBe(reproducible);
+  },
+);
 
 test.each<[string, Parameters<typeof validated>[0], SearchDone]>([
   ["the time limit ended the search", {}, doneOf({ endedBy: "time" })],
