@@ -139,7 +139,8 @@ function entryOf(header: Buffer): Entry | undefined {
   const name = `${prefix === "" ? "" : `${prefix}/`}${textAt(0, 100)}`;
   return {
     name: name.replace(/^\.\//, ""),
-    isRegular: ["", "0"].includes(textAt(156, 157)),
+    // Older programs write a folder as a regular file whose name ends with a slash.
+    isRegular: ["", "0"].includes(textAt(156, 157)) && !name.endsWith("/"),
     isExecutable: (octalAt(header, 100, 108) & 0o111) !== 0,
     size: octalAt(header, 124, 136),
   };

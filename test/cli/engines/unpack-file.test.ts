@@ -36,9 +36,10 @@ test.each([
 test("the only executable file whose name begins with stockfish is taken if no name is given", async () => {
   const text = { name: "stockfish/stockfish.txt", content: "text", mode: 0o644 };
   const link = { name: "stockfish-link", type: "2", link: "/etc/passwd" };
+  const directory = { name: "stockfish/", type: "\0" };
   const folder = createFolder();
   const target = join(folder, "engine");
-  writeFileSync(join(folder, "archive"), tarGzOf(source, text, link, engine));
+  writeFileSync(join(folder, "archive"), tarGzOf(directory, source, text, link, engine));
   await unpackFile(join(folder, "archive"), undefined, target, signal);
   expect(readFileSync(target)).toEqual(engine.content);
 });
