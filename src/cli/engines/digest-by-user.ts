@@ -1,12 +1,11 @@
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { isJsonObject } from "../../text/json.ts";
-import { timeoutSignal } from "../../time/time.ts";
 import type { CommandInput } from "../command.ts";
-import { request, transferError } from "./load-file.ts";
+import { loadJson } from "./load-file.ts";
 import type { Release } from "./official-release.ts";
 
-const documentMaxMs = 30_000;
+const documentMaxBytes = 5e6;
 
 /** Returns the digest that the document of the release names, if the user accepts it. */
 export async function digestByUser(
@@ -14,14 +13,10 @@ export async function digestByUser(
   { document, hosts, name }: Release,
   archive: string,
   isAccepted: boolean,
+  silenceMaxMs?: number,
 ): Promise<string> {
-  const limited = AbortSignal.any([signal, timeoutSignal(documentMaxMs)]);
-  const url = new URL(document);
-  const response = await request(url, { hosts, signal: limited });
-  const content: unknown = await response.json().catch((error: unknown) => {
-    limited.throwIfAborted();
-    throw transferError(url, error);
-  });
+  const limits = { silenceMaxMs, maxBytes: documentMaxBytes };
+  const content = await loadJson(new URL(document), { hosts, signal, ...limits });
   const digest = digestIn(content, archive);
   if (digest === undefined) {
     throw new Error(

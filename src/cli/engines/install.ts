@@ -1,5 +1,4 @@
-import { existsSync } from "node:fs";
-import { chmod, realpath } from "node:fs/promises";
+import { chmod, realpath, stat } from "node:fs/promises";
 import { userInfo } from "node:os";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -21,7 +20,7 @@ import {
   type InstallFolder,
   moveInto,
 } from "./install-folder.ts";
-import { type LoadOptions, loadFile, nameOf } from "./load-file.ts";
+import { isOfSystem, type LoadOptions, loadFile, nameOf } from "./load-file.ts";
 import { createLoadProgress } from "./load-progress.ts";
 import { officialRelease, type Release } from "./official-release.ts";
 import { buildsIn, tryEngine } from "./try-engine.ts";
@@ -62,14 +61,14 @@ export async function installEngine(
   const sandbox = await createSandbox({ userName: config.engineUser, hide: config.dataDir });
   const say = (line: string) => void host.stderr.write(`${withoutControls(line)}\n`);
   const there = input.values.from === undefined ? join(folder.path, release.id) : undefined;
-  if (there !== undefined && existsSync(there)) {
+  if (there !== undefined && (await isFile(there))) {
     const build = await tryEngine(there, config.hashMb, sandbox, signal).catch(() => undefined);
     if (build?.id === release.id) {
       say(`${release.name} is here already; kibitz engines remove ${release.id} deletes it.`);
       return installedFrom(build, there);
     }
   }
-  const source = await sourceOf(input, release);
+  const source = await sourceOf(input, release, silenceMaxMs);
   try {
     await createInstallFolder(folder);
     await deleteUnfinished(folder);
@@ -114,11 +113,16 @@ export async function installEngine(
   }
 }
 
+/** Opening another kind of file, such as a pipe without a writer, may never end. */
+async function isFile(path: string): Promise<boolean> {
+  return (await stat(path).catch(() => undefined))?.isFile() ?? false;
+}
+
 function installedFrom({ id, version, sha256 }: EngineBuild, path: string): InstalledEngine {
   return { id, version, path, sha256 };
 }
 
-async function sourceOf(input: CommandInput, release: Release): Promise<Source> {
+async function sourceOf(input: CommandInput, release: Release, silenceMaxMs?: number): Promise<Source> {
   const { from, sha256, yes } = input.values;
   if (typeof from === "string") {
     if (typeof sha256 !== "string") {
@@ -141,7 +145,7 @@ async function sourceOf(input: CommandInput, release: Release): Promise<Source> 
   const known =
     typeof sha256 === "string"
       ? digestFrom(sha256)
-      : (build.sha256 ?? (await digestByUser(input, release, archive, yes === true)));
+      : (build.sha256 ?? (await digestByUser(input, release, archive, yes === true, silenceMaxMs)));
   return { from: new URL(archive, release.files), official: release, member, sha256: known };
 }
 
@@ -238,10 +242,6 @@ function userName(): string {
   }
 }
 
-function isOfSystem(error: unknown): boolean {
-  return error instanceof Error && "syscall" in error;
-}
-
 /** Adds the way out to an error of the file system. */
 function systemError(error: unknown, { path, isCommon }: InstallFolder): unknown {
   const { code, message } = error as NodeJS.ErrnoException;
@@ -252,6 +252,7 @@ function systemError(error: unknown, { path, isCommon }: InstallFolder): unknown
     case "EACCES":
     case "EPERM":
     case "EROFS":
+    case "ENOTDIR":
       return new Error(
         `${message}. ${
           isCommon

@@ -2,6 +2,7 @@ import { createHash } from "node:crypto";
 import { createWriteStream } from "node:fs";
 import { open, stat } from "node:fs/promises";
 import { Readable } from "node:stream";
+import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 import { echo } from "../../text/echo.ts";
@@ -22,15 +23,42 @@ const redirectsMax = 5;
 
 /** Copies a file or the answer of a server to `target`. Returns the SHA-256 digest. */
 export async function loadFile(source: string | URL, target: string, options: LoadOptions): Promise<string> {
-  const { signal, onProgress = () => {}, silenceMaxMs = 60_000, maxBytes = 300e6 } = options;
+  const hash = createHash("sha256");
+  const hashed = async function* (parts: AsyncIterable<Buffer>) {
+    for await (const part of parts) {
+      hash.update(part);
+      yield part;
+    }
+  };
+  await load(source, options, (parts, signal) =>
+    pipeline(parts, hashed, createWriteStream(target, { flags: "wx" }), { signal }),
+  );
+  return hash.digest("hex");
+}
+
+/** Returns the answer of a server, which must be JSON. */
+export async function loadJson(source: URL, options: LoadOptions): Promise<unknown> {
+  const content = await load(source, options, buffer);
+  try {
+    return JSON.parse(content.toString());
+  } catch (error) {
+    throw transferError(source, error);
+  }
+}
+
+/** Passes the parts of a file, or of the answer of a server, to `consume`, within the limits of `options`. */
+async function load<Result>(
+  source: string | URL,
+  { signal, hosts, onProgress = () => {}, silenceMaxMs = 60_000, maxBytes = 300e6 }: LoadOptions,
+  consume: (parts: AsyncIterable<Buffer>, signal: AbortSignal) => Promise<Result>,
+): Promise<Result> {
   const silent = new AbortController();
   const silence = after(silenceMaxMs, () =>
     silent.abort(new Error(`${nameOf(source)} sent nothing for ${silenceMaxMs / 1000} s; try again later`)),
   );
   const limited = AbortSignal.any([signal, silent.signal]);
-  const hash = createHash("sha256");
   try {
-    const { body, total } = await openSource(source, { ...options, signal: limited });
+    const { body, total } = await openSource(source, { hosts, signal: limited });
     if (total !== undefined && total > maxBytes) {
       body.destroy();
       throw tooLarge(source, maxBytes);
@@ -43,13 +71,11 @@ export async function loadFile(source: string | URL, target: string, options: Lo
         if (bytes > maxBytes) {
           throw tooLarge(source, maxBytes);
         }
-        hash.update(part);
         onProgress(bytes, total);
         yield part;
       }
     };
-    await pipeline(body, counted, createWriteStream(target, { flags: "wx" }), { signal: limited });
-    return hash.digest("hex");
+    return await consume(counted(body), limited);
   } catch (error) {
     limited.throwIfAborted();
     throw source instanceof URL ? transferError(source, error) : error;
@@ -63,7 +89,9 @@ interface OpenSource {
   readonly total: number | undefined;
 }
 
-async function openSource(source: string | URL, options: LoadOptions): Promise<OpenSource> {
+type RequestOptions = Pick<LoadOptions, "hosts" | "signal">;
+
+async function openSource(source: string | URL, options: RequestOptions): Promise<OpenSource> {
   if (typeof source === "string") {
     return openFile(source);
   }
@@ -105,21 +133,21 @@ function tooLarge(source: string | URL, maxBytes: number): Error {
 
 /** Leaves out the password and the query of an address, because both may be secret. */
 export function nameOf(source: string | URL): string {
-  return source instanceof URL ? source.origin + source.pathname : source;
+  return source instanceof URL ? `${source.protocol}//${source.host}${source.pathname}` : source;
 }
 
 /** Says what is wrong and what to do. */
 class LoadError extends Error {}
 
 /** Follows redirects itself, because the host and the protocol of each redirect must be checked. */
-export async function request(
+async function request(
   url: URL,
-  { hosts, signal }: Pick<LoadOptions, "hosts" | "signal">,
+  { hosts, signal }: RequestOptions,
   redirectsLeft = redirectsMax,
 ): Promise<Response> {
   if (hosts && (url.protocol !== "https:" || !hosts.includes(url.host))) {
     throw new LoadError(
-      `the download leads to ${url.origin}, but only these hosts are allowed, over https: ${hosts.join(", ")}`,
+      `the download leads to ${nameOf(url)}, but only these hosts are allowed, over https: ${hosts.join(", ")}`,
     );
   }
   if (!/^https?:$/.test(url.protocol)) {
@@ -168,15 +196,17 @@ function reasonOf({ status, headers }: Response): string {
     : ": the server refuses this address; try again later";
 }
 
+/** True for an error of this machine, for example of its disk. An error of the network has such an error as its cause. */
+export function isOfSystem(error: unknown): boolean {
+  return error instanceof Error && "syscall" in error;
+}
+
 /** Adds the way out to an error of the network. */
-export function transferError(url: URL, error: unknown): Error {
-  if (error instanceof LoadError) {
-    return error;
-  }
-  const { code, message, cause } = error as NodeJS.ErrnoException;
-  if (code === "ENOSPC" || code === "EDQUOT") {
+function transferError(url: URL, error: unknown): Error {
+  if (error instanceof LoadError || isOfSystem(error)) {
     return error as Error;
   }
+  const { message, cause } = error as Error;
   const { code: inner, message: reason = message } = (cause ?? {}) as NodeJS.ErrnoException;
   return new LoadError(
     `${nameOf(url)} could not be loaded (${inner ?? reason}). Try again; or load the file on another machine, and use --from FILE with its --sha256. Behind a proxy, set NODE_USE_ENV_PROXY=1 and HTTPS_PROXY.`,

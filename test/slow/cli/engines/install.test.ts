@@ -126,10 +126,14 @@ describeWith("native")("a release with the installed Stockfish", () => {
     expect(server.requested).toEqual([]);
   });
 
-  test("a damaged engine that is already installed is replaced", async () => {
+  test.each([
+    ["a damaged engine", (path: string) => writeFileSync(path, "damaged", { mode: 0o755 })],
+    // The other end of the pipe never comes, so that even an interruption could not end the installation.
+    ["a pipe", (path: string) => execFileSync("mkfifo", [path])],
+  ])("%s that is already installed is replaced", async (_, create) => {
     server.pages["/asset"] = send(archive);
     const folder = createFolder();
-    writeFileSync(join(folder, engine.id), "damaged", { mode: 0o755 });
+    create(join(folder, engine.id));
     const { installed, left } = await install({ engine, build, folder });
     expect(installed?.sha256).toBe(digestOf(content()));
     expect(left).toEqual([engine.id]);
@@ -219,6 +223,8 @@ describe("a build whose digest Kibitz does not know", () => {
     ["names no digest", send(document(null)), /names no digest of engine\.tar\.gz.+--from FILE --sha256/],
     ["names another form of digest", send(document("md5:0")), /names no digest/],
     ["is not JSON", send("<html>"), /could not be loaded \(.*JSON.+--from FILE/],
+    ["is too large", send("x".repeat(6e6)), /is larger than 5 MB/],
+    ["never comes", () => {}, /sent nothing for 0\.3 s; try again later/],
     [
       "breaks off",
       (response) => half(response) && setTimeout(() => response.destroy(), 50),
@@ -232,7 +238,7 @@ describe("a build whose digest Kibitz does not know", () => {
     ],
   ])("nothing is loaded if the document of the release %s", async (_, page, message) => {
     server.pages["/document"] = page;
-    const { error } = await install({ ...unknown, values: { yes: true } });
+    const { error } = await install({ ...unknown, values: { yes: true }, silenceMaxMs: 300 });
     expect(error).toMatch(message);
     expect(server.requested).toEqual(["/document"]);
   });
@@ -251,7 +257,11 @@ test.each<[what: string, page: () => Respond, message: RegExp, options?: Options
   ["redirects to http", () => redirectTo(`${server.plain()}/file`), /leads to http:.+only these hosts/],
   ["redirects to another host", () => redirectTo("https://example.com/"), /leads to https:\/\/example\.com/],
   ["redirects to another port", () => redirectTo("https://localhost:1/"), /leads to https:\/\/localhost:1/],
-  ["redirects to a file", () => redirectTo("file:///etc/passwd"), /only these hosts/],
+  [
+    "redirects to a file",
+    () => redirectTo("file:///etc/passwd"),
+    /leads to file:\/\/\/etc\/passwd.+only these/,
+  ],
   ["redirects to itself", () => redirectTo("/asset"), /redirects more than 5 times/],
   ["has a redirect that is no address", () => redirectTo("https://["), /is not an address/],
   ["has another digest", () => send("other"), /has the SHA-256 digest [0-9a-f]{64}, and not.+Try again/],
@@ -374,6 +384,22 @@ test.each([
   const { error, left } = await install({ values });
   expect(error).toContain(message);
   expect(left).toEqual([]);
+});
+
+test("an address that the user names may not redirect to a file of this machine", async () => {
+  server.pages["/asset"] = redirectTo("file:///etc/passwd");
+  const { error, left } = await install({
+    values: { from: `${server.plain()}/asset`, sha256: digestOf("") },
+  });
+  expect(error).toContain("leads to file:///etc/passwd, but only https and http can be loaded");
+  expect(left).toEqual([]);
+});
+
+test("a folder whose parent is a file is not created, and the error says what to do", async () => {
+  const file = join(createFolder(), "file");
+  writeFileSync(file, "");
+  const { error } = await install({ folder: join(file, "engines") });
+  expect(error).toMatch(/ENOTDIR.+XDG_DATA_HOME/);
 });
 
 test("a digest that the user names is used instead of the known one", async () => {
