@@ -2,7 +2,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { type WasmBuild, wasmBuilds } from "../../src/engine/backends/wasm/builds.ts";
 import { createWasmBackend } from "../../src/engine/backends/wasm/index.ts";
 import { profileOf } from "../../src/engine/profiles.ts";
-import { noSandbox } from "../../src/engine/sandbox/sandbox.ts";
+import { noSandbox, type Sandbox } from "../../src/engine/sandbox/sandbox.ts";
 import { selfTest } from "../../src/engine/self-test.ts";
 import { silentLog } from "../../src/log/log.ts";
 
@@ -11,10 +11,10 @@ const lite = wasmBuilds.find(({ id }) => id === "stockfish-19-lite") as WasmBuil
 const fast = lite.fast ?? expect.fail("no fast build");
 
 /** Finds the build of a row. Also returns the backend, and the warnings of the log. */
-async function discover(row: WasmBuild, options: { readonly fast?: boolean } = {}) {
+async function discover(row: WasmBuild, options: { readonly fast?: boolean } = {}, sandbox = noSandbox) {
   const warnings: unknown[] = [];
   const log = { ...silentLog, warn: (...line: readonly unknown[]) => void warnings.push(line) };
-  const backend = createWasmBackend({ hashMb: 4, threads: 1 }, noSandbox, undefined, {
+  const backend = createWasmBackend({ hashMb: 4, threads: 1 }, sandbox, undefined, {
     ...options,
     rows: [row],
     log,
@@ -24,8 +24,8 @@ async function discover(row: WasmBuild, options: { readonly fast?: boolean } = {
 }
 
 /** Starts the engine of a row. Returns the build, and the warnings of the log. */
-async function start(row: WasmBuild, options: { readonly fast?: boolean } = {}) {
-  const { backend, build, warnings } = await discover(row, options);
+async function start(row: WasmBuild, options: { readonly fast?: boolean } = {}, sandbox = noSandbox) {
+  const { backend, build, warnings } = await discover(row, options, sandbox);
   await using session = await backend.start(build, forever);
   expect(await selfTest(session, profileOf("stockfish"), 1, forever)).toBe(lite.selfTestNodes);
   return { build, warnings };
@@ -41,7 +41,16 @@ test("the fast build runs by default, and its digest covers the host, the module
 
 const wrong = "0".repeat(64);
 
-test.each<[string, WasmBuild, string]>([
+/** Changes the arguments of Node in the process of the fast build. */
+function sandboxWith(change: (args: readonly string[]) => readonly string[]): Sandbox {
+  return {
+    ...noSandbox,
+    wrap: (command) =>
+      command.args.includes("--allow-worker") ? { ...command, args: change(command.args) } : command,
+  };
+}
+
+test.each<[string, WasmBuild, string, Sandbox?]>([
   [
     "its network has another digest",
     { ...lite, fast: { ...fast, network: { ...fast.network, sha256: wrong } } },
@@ -52,10 +61,27 @@ test.each<[string, WasmBuild, string]>([
     { ...lite, fast: { ...fast, pin: { ...fast.pin, digested: wrong } } },
     "not the file that this version of Kibitz knows",
   ],
+  [
+    "its self-test visits another number of nodes",
+    { ...lite, selfTestNodes: 1 },
+    `the self-test visited ${lite.selfTestNodes} nodes instead of 1`,
+  ],
+  [
+    "Node has no process.permission.drop",
+    lite,
+    "has no process.permission.drop",
+    sandboxWith((args) => args.filter((arg) => !/^--(permission|allow)/.test(arg))),
+  ],
+  [
+    "the processor has no SIMD",
+    lite,
+    "Wasm SIMD unsupported",
+    sandboxWith((args) => ["--no-enable-sse4-1", ...args]),
+  ],
 ])(
   "the build of the npm package runs under the same id, with its own digest, if the fast build does not run because %s",
-  async (_, row, reason) => {
-    const { build, warnings } = await start(row);
+  async (_, row, reason, sandbox) => {
+    const { build, warnings } = await start(row, {}, sandbox);
     expect(build).toMatchObject({
       id: "stockfish-19-lite",
       sha256: lite.pin.digested,

@@ -7,7 +7,7 @@ import { useTemporaryFolder } from "../../support/temporary-folder.ts";
 
 const folder = useTemporaryFolder();
 
-test("kibitz doctor says how to delete an installed engine that does not run", async () => {
+test("kibitz doctor says how to delete an installed engine that does not run, and why a slower build runs", async () => {
   const dataHome = join(folder, "home");
   const installed = join(dataHome, "kibitz", "engines");
   mkdirSync(installed, { recursive: true });
@@ -16,5 +16,8 @@ test("kibitz doctor says how to delete an installed engine that does not run", a
   const findings = await Array.fromAsync(checkEngines(config, new AbortController().signal));
   expect(findings.map(({ advice }) => advice)).toContain(
     "The service starts without it: delete it with `kibitz engines remove stockfish-99`, and install the engine again.",
+  );
+  expect(findings.map(({ found }) => found)).toContainEqual(
+    expect.stringMatching(/^stockfish-19 \(wasm\).+a faster build does not run: KIBITZ_WASM_BUILD is npm$/),
   );
 });

@@ -56,6 +56,7 @@ describe("the package, installed from npm's registry into an empty folder", () =
         "dist/web/index.html",
         "dist/web/index.html.br",
         "examples/typescript/buf.gen.typescript.yaml",
+        "third_party/LICENSE-AGPL-3.0",
         "third_party/buf/validate/validate.proto",
       ]),
     );
