@@ -195,7 +195,7 @@ test("kibitz restore keeps a damaged database with its other files, and ignores 
   expect((await ask("keys", "list")).stdout).toContain("valid");
 });
 
-test("kibitz restore changes nothing if the copy has another pepper, is newer, damaged, or no copy", async () => {
+test("kibitz restore changes nothing if the copy has another pepper, is newer, foreign, damaged, or no copy", async () => {
   const { folder, data, ask, makeKey, copy } = newPlace();
   await makeKey("a");
   await ask("backup", copy);
@@ -204,6 +204,10 @@ test("kibitz restore changes nothing if the copy has another pepper, is newer, d
   const database = new DatabaseSync(newer);
   database.exec("PRAGMA user_version = 99");
   database.close();
+  const foreign = join(folder, "foreign.db");
+  const other = new DatabaseSync(foreign);
+  other.exec("CREATE TABLE api_key (id, created_at); INSERT INTO api_key VALUES (1, 2)");
+  other.close();
   const damaged = join(folder, "damaged.db");
   const bytes = readFileSync(copy);
   bytes.fill(0xff, 8192, 12_288);
@@ -218,6 +222,7 @@ test("kibitz restore changes nothing if the copy has another pepper, is newer, d
       /KIBITZ_KEY_PEPPER: .* were made without a pepper.*Nothing was changed/,
     ],
     [await ask("restore", newer), /newer Kibitz \(version 99.*Nothing was changed.*Run the newer version/],
+    [await ask("restore", foreign), /is no database of Kibitz.*Nothing was changed/],
     [await ask("restore", damaged), /damaged|malformed/],
     [await ask("restore", text), /is no copy of a database; kibitz keys import/],
     [await ask("restore", folder), /is no ordinary file/],

@@ -117,7 +117,9 @@ export function readDatabase<T>(file: string, read: (database: DatabaseSync) => 
   let result: T;
   try {
     using database = openReadOnly(file);
-    refuseNewer(database);
+    if (refuseNewer(database) < 1) {
+      throw new Error("it is no database of Kibitz");
+    }
     result = read(database);
   } catch (error) {
     throw unusable(file, error);
