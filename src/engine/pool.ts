@@ -140,10 +140,19 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
     }
   }
 
-  /** False if every engine of the build has been killed, even if the system has not reported the end of the process. */
+  /**
+   * False if every engine of the build has been killed, even if the system has not reported the end of the process. True if the
+   * report of this end will begin a pause, so that no engine starts before the pause.
+   */
   function isRunning(build: EngineBuild): boolean {
-    return entriesOf(build).some(({ state, session }) => state === "starting" || session?.alive);
+    const willPause = (entry: Entry) => isUnused(entry) && stateOf(build).idleFailures > 0;
+    return entriesOf(build).some(
+      (entry) => entry.state === "starting" || entry.session?.alive || willPause(entry),
+    );
   }
+
+  /** True for an idle engine without a search. If such engines fail again and again, their starts are paused. */
+  const isUnused = ({ state, hasSearched }: Entry) => state === "idle" && !hasSearched;
 
   function replenish(): void {
     for (const build of builds.keys()) {
@@ -174,7 +183,7 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
         const { id: engine, path } = build;
         log.warn({ engine, path, kind: failure.kind, error: failure.message }, "engine failed");
         changes.emit("lost", build, failure.kind);
-        if (entry.state === "idle" && !entry.hasSearched) {
+        if (isUnused(entry)) {
           const state = stateOf(build);
           // Start the first replacement at once: somebody may have killed the engine.
           if (state.idleFailures > 0) {

@@ -44,8 +44,8 @@ export interface FakeEnginesOptions {
    * After a search was aborted, the engine waits for this promise before it stops. By default, the engine stops immediately.
    */
   readonly stopping?: Promise<void>;
-  /** A dead engine waits for this promise before it reports its end. By default, the engine reports its end immediately. */
-  readonly exiting?: Promise<void>;
+  /** A dead engine waits for the returned promise before it reports its end. By default, the engine reports its end immediately. */
+  readonly exiting?: () => Promise<void>;
   /** A search on the engine with this number waits for this promise, as if the engine were cleaned. */
   readonly cleaning?: (number: number) => Promise<void>;
 }
@@ -120,7 +120,7 @@ function createFakeSession(
 
   function die(failure?: EngineFailure) {
     alive = false;
-    exit.resolve(exiting ? exiting.then(() => failure) : failure);
+    exit.resolve(exiting ? exiting().then(() => failure) : failure);
     searching?.reject(failure ?? new EngineFailure("exited", "the engine was closed"));
   }
 

@@ -336,6 +336,26 @@ describe("a build", () => {
     await pool[Symbol.asyncDispose]();
   });
 
+  test("if an engine fails again before its first search, no engine starts until the failure is reported", async () => {
+    const exit = Promise.withResolvers<void>();
+    let exiting: Promise<void> = Promise.resolve();
+    const { engines, pool } = createFakePool({ exiting: () => exiting });
+    await pool.keepWarm(build, forever);
+    const flooded = new EngineFailure("flooded", "the engine prints more than the output limit");
+    const running = () => engines.sessions.filter((session) => session.build === build && session.alive);
+    running()[0]?.die(flooded);
+    await expect.poll(() => [running().length, pool.status(build).states]).toEqual([1, ["idle"]]);
+    exiting = exit.promise;
+    running()[0]?.die(flooded);
+    // The end of a search of another build starts missing engines.
+    pool.release(await pool.acquire(other, forever));
+    await turn();
+    expect(running()).toEqual([]);
+    exit.resolve();
+    await expect.poll(running).toHaveLength(1);
+    await pool[Symbol.asyncDispose]();
+  });
+
   /** Rejects as a file of an engine that cannot be opened. */
   const openFile = () => open(join(import.meta.filename, "file")).then(() => {});
 
@@ -453,7 +473,7 @@ describe("the default build", () => {
   });
 
   test("the default build is started again even if the system does not report the end of its killed process", async () => {
-    const { engines, alive } = await readyPool(roomy, { exiting: new Promise(() => {}) });
+    const { engines, alive } = await readyPool(roomy, { exiting: () => new Promise(() => {}) });
     engines.sessions[0]?.die(new EngineFailure("unresponsive", "killed"));
     expect(alive()).toEqual([]);
     await expect.poll(alive).toEqual(["full"]);
