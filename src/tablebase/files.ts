@@ -103,7 +103,7 @@ export async function openFiles(
   const cache = new LRUCache<number, Uint8Array | Layout>({
     maxSize: cacheBytes,
     // A head that is decoded takes less than twice its bytes, and some objects.
-    sizeCalculation: (item) => (item instanceof Uint8Array ? item.length + 200 : 2 * item.headBytes + 20_000),
+    sizeCalculation: (item) => (item instanceof Uint8Array ? item.length + 200 : 2 * item.headBytes + 30_000),
   });
   const hasher = createHasher(startThread);
   let lastVerification: Promise<void> = Promise.resolve();
