@@ -2,6 +2,9 @@
 import { parentPort } from "node:worker_threads";
 import { hashOfChunk } from "./checksum.ts";
 
-parentPort?.on("message", (chunk: ArrayBuffer) =>
-  parentPort?.postMessage(hashOfChunk(new Uint8Array(chunk))),
-);
+parentPort?.on("message", (chunk: ArrayBuffer) => {
+  const hash = hashOfChunk(new Uint8Array(chunk));
+  // Free the memory of the chunk now: this thread may collect its garbage much later.
+  chunk.transfer(0);
+  parentPort?.postMessage(hash);
+});
