@@ -1,4 +1,4 @@
-import { copyFileSync, truncateSync } from "node:fs";
+import { copyFileSync, renameSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { beforeAll, describe, expect, test } from "vitest";
@@ -173,6 +173,36 @@ describe("tables that are missing or damaged", () => {
       depth: 3,
     });
     expect(evaluation).toMatchObject({ tablebase: null, best_move: { uci: expect.any(String) } });
+  });
+});
+
+describe("a table that is repaired", () => {
+  const folder = useTemporaryFolder();
+  for (const name of ["KRvK.rtbw", "KRvK.rtbz"]) {
+    copyFileSync(join(tablesFolder, name), join(folder, name));
+  }
+  const results = join(folder, "KRvK.rtbw");
+  truncateSync(results, 100);
+  const app = useApp({ KIBITZ_SYZYGY: folder }, { ...fakeEngines(), tablesMaxWaitMs: 60_000 });
+
+  test("the ETag of an evaluation covers what the endgame tables say, and a cached evaluation asks them anew", async () => {
+    const message = JSON.stringify({ fen: rookHangs, depth: 5 });
+    const query = new URLSearchParams({ connect: "v1", encoding: "json", message });
+    const url = `${app.url}/chess.analysis.v1.AnalysisService/Evaluate?${query}`;
+    const ask = (headers = {}) => fetch(url, { headers });
+    const before = await ask();
+    expect(await before.json()).not.toHaveProperty("tablebase");
+    const known = { "If-None-Match": before.headers.get("etag") ?? "" };
+    expect((await ask(known)).status).toBe(304);
+
+    copyFileSync(join(tablesFolder, "KRvK.rtbw"), `${results}.new`);
+    renameSync(`${results}.new`, results);
+    const after = await ask(known);
+    expect([after.status, await after.json()]).toMatchObject([
+      200,
+      { tablebase: { category: "TABLEBASE_CATEGORY_WIN" }, search: { cached: true } },
+    ]);
+    expect((await ask({ "If-None-Match": after.headers.get("etag") ?? "" })).status).toBe(304);
   });
 });
 
