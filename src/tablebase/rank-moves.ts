@@ -68,7 +68,9 @@ export async function rankMoves(
   for (const move of legalMovesOf(chess)) {
     ranked.push(await evaluateMove(chess, move, occurrences, tables));
   }
-  return (category === "win" ? withShortestWinning(ranked) : ranked).toSorted(compare);
+  const judged =
+    category === "win" ? withShortestWinning(ranked) : category === "loss" ? withAllLosing(ranked) : ranked;
+  return judged.toSorted(compare);
 }
 
 export async function evaluateMove(
@@ -115,6 +117,13 @@ function withShortestWinning(ranked: readonly RankedMove[]): readonly RankedMove
     winning.includes(one) && one.evaluation.distance === shortest
       ? { ...one, evaluation: { ...one.evaluation, category: "loss" } }
       : one,
+  );
+}
+
+/** No move saves a lost position, also if the distance after the move reaches the end of the clock exactly. */
+function withAllLosing(ranked: readonly RankedMove[]): readonly RankedMove[] {
+  return ranked.map((one) =>
+    one.evaluation.result === 2 ? { ...one, evaluation: { ...one.evaluation, category: "win" } } : one,
   );
 }
 
