@@ -81,7 +81,10 @@ export function cancelOnLeave(res: NodeResponse, outcome: RequestOutcome): void 
  */
 const pieceBytes = 16 * 1024;
 
-/** Divides bytes into pieces, so that a slow client can be told from a client that reads nothing. */
+/**
+ * Divides bytes into pieces, so that a slow client can be told from a client that reads nothing. After each piece, the event loop
+ * must get a turn: Node calls back at once if the kernel takes a piece, and many long answers would block other callers.
+ */
 export function* piecesOf(bytes: Uint8Array): Generator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += pieceBytes) {
     yield bytes.subarray(at, at + pieceBytes);
@@ -104,7 +107,7 @@ export function endInParts(res: NodeResponse, body: Uint8Array): void {
     if (done) {
       response.end();
     } else if (!isGone(res)) {
-      response.write(value, next);
+      response.write(value, () => setImmediate(next));
     }
   };
   next();
@@ -134,7 +137,7 @@ function writePiece(res: ServerResponse, piece: Uint8Array, isSent: boolean): Pr
     };
     res.on("close", settle);
     if (isSent) {
-      res.write(piece, settle);
+      res.write(piece, () => setImmediate(settle));
     } else if (res.write(piece)) {
       settle();
     } else {
