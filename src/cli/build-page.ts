@@ -12,7 +12,7 @@ const builder = "tools/build-page.ts";
 /** Includes folders: if a file is deleted, only the modification time of its folder changes. */
 export const sources = [
   ...["web", "web/**", "package-lock.json", builder],
-  ...["gen/**", "src/{calls/plain,chess,errors,game,protocols/json,text}/**"],
+  ...["gen/**", "src/{calls/plain,chess,errors,game,protocols/json,text}/**", "src/engine/profiles.ts"],
 ];
 
 /** Builds the page if the page is missing or older than its sources. Never rejects: a failed build keeps the old page. */
