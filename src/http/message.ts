@@ -3,7 +3,7 @@ import { constants, type Http2ServerRequest, type Http2ServerResponse } from "no
 import Negotiator from "negotiator";
 import { KibitzError } from "../errors/errors.ts";
 import { ClientDisconnected, outcomeOf, type RequestOutcome } from "../request/context.ts";
-import { now } from "../time/time.ts";
+import { now, soon } from "../time/time.ts";
 
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
 
@@ -107,7 +107,7 @@ export function endInParts(res: NodeResponse, body: Uint8Array): void {
     if (done) {
       response.end();
     } else if (!isGone(res)) {
-      response.write(value, () => setImmediate(next));
+      response.write(value, () => soon(next));
     }
   };
   next();
@@ -137,7 +137,7 @@ function writePiece(res: ServerResponse, piece: Uint8Array, isSent: boolean): Pr
     };
     res.on("close", settle);
     if (isSent) {
-      res.write(piece, () => setImmediate(settle));
+      res.write(piece, () => soon(settle));
     } else if (res.write(piece)) {
       settle();
     } else {
