@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { beforeAll, expect, test } from "vitest";
 import {
@@ -30,6 +30,15 @@ test.each(["24", "26"])(
     expect(started.answer).toMatchObject({ best_move: { san: "Re8#" }, engine: { id: "stockfish-19" } });
   },
 );
+
+test("without optional dependencies, the installed package answers with the WebAssembly build of npm", async () => {
+  const plain = join(folder, "without-optional");
+  installInto(plain, "--omit=optional", packed.path);
+  expect(existsSync(join(plain, "node_modules/@lichess-org"))).toBe(false);
+  expect(existsSync(join(installed, "node_modules/@lichess-org"))).toBe(true);
+  const { answer } = await startInstalled(plain, process.execPath, join(folder, "data-without-optional"));
+  expect(answer).toMatchObject({ best_move: { san: "Re8#" }, engine: { id: "stockfish-19", path: "wasm" } });
+});
 
 test("packing the same sources twice gives identical bytes, even if an earlier build left files in dist", () => {
   const checkout = packableCheckout(join(folder, "checkout"));
