@@ -144,7 +144,8 @@ export interface SearchDone {
   /** The expected reply to the best move, in UCI notation. */
   readonly ponder: string | undefined;
   /**
-   * `depth`: the requested depth or the engine's largest depth is complete, or the engine ended its search by itself. `stop`: the service ended the search early.
+   * `depth`: the requested depth or the engine's largest depth is complete, or the engine ended its search by itself. `stop`: the
+   * service ended the search early.
    * `time`: also if the depth or the nodes were reached, but the result came after the time limit or after `stop`.
    */
   readonly endedBy: "depth" | "nodes" | "time" | "stop";

@@ -151,7 +151,7 @@ export function createPool({ start, memoryMaxBytes, log }: EnginePoolOptions) {
     );
   }
 
-  /** True for an idle engine without a search. If such engines fail again and again, their starts are paused. */
+  /** True if the engine is idle and has never searched. If such engines fail again and again, their starts are paused. */
   const isUnused = ({ state, hasSearched }: Entry) => state === "idle" && !hasSearched;
 
   function replenish(): void {

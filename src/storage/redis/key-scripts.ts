@@ -212,8 +212,8 @@ return {before, record(id)}
 
 /**
  * Argument: JSON with the earlier key (id, name, plan, end), the record of the next key, and the ending of the earlier key (end or
- * time of revocation). Returns `replaced`, also if the next key has already replaced the earlier key, `changed` if the earlier key is not as given, was replaced or revoked, or `taken` if the
- * id or hash of the next key already exists.
+ * time of revocation). Returns `replaced`, also if the next key has already replaced the earlier key. Returns `changed` if the
+ * earlier key is not as given, was replaced or was revoked, and `taken` if the id or hash of the next key already exists.
  */
 export const replaceScript = redisScript(
   "replace_key",

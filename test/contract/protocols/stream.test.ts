@@ -74,7 +74,7 @@ describe.each(streamClients)("$name", (kind) => {
   });
 });
 
-/** Whether a state is in a stream is decided before the protocols, so one client is enough. */
+/** These tests run with one client, because no protocol changes which states are in a stream. */
 describe.each(streamClients.slice(0, 1))("$name", ({ open }) => {
   const fen = startFen.replace(/1$/, "99");
 
