@@ -4,6 +4,9 @@
  */
 export function keepInWindow(): void {
   let wasInWindow = false;
+  /** The distance of the field from the top of the page, which only a change of the content above it changes. */
+  let place = 0;
+  const placeOf = (field: Element) => field.getBoundingClientRect().top + scrollY;
   // The observer is called after the layout, and after an observer of sizes.
   const seen = new IntersectionObserver(
     (entries) => {
@@ -14,6 +17,7 @@ export function keepInWindow(): void {
   document.addEventListener("focusin", ({ target }) => {
     if (target instanceof Element && target.matches("input, textarea")) {
       seen.observe(target);
+      place = placeOf(target);
     }
   });
   document.addEventListener("focusout", () => {
@@ -22,9 +26,12 @@ export function keepInWindow(): void {
   });
   new ResizeObserver(() => {
     const { activeElement, documentElement } = document;
-    if (wasInWindow && activeElement) {
+    if (activeElement) {
+      const before = place;
+      place = placeOf(activeElement);
       const { top, bottom } = activeElement.getBoundingClientRect();
-      if (top < 0 || bottom > documentElement.clientHeight) {
+      const isOutside = top < 0 || bottom > documentElement.clientHeight;
+      if (wasInWindow && place > before && isOutside) {
         activeElement.scrollIntoView({ block: "center" });
       }
     }
